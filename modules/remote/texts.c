@@ -82,7 +82,7 @@ static bool known_tag(struct remote *self, const struct spot *spots, size_t coun
 int texts_give(struct remote *self, const struct ethos_text *about, struct ethos_view bytes,
                struct ethos_text *out, struct ethos_error *error)
 {
-    int code = edit_give(self->host, bytes, about->revision, about->mtime_ms, out, error);
+    int code = edit_fill_text(self->host, bytes, about->revision, about->mtime_ms, out, error);
     if (code != ETHOS_OK)
         return code;
     out->offset = about->offset;

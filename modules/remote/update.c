@@ -42,7 +42,7 @@ static int read_olds(struct updating *self, struct ethos_error *error)
     int code = texts_fetch(self->remote, spots, self->count, 0, self->deadline, error);
     for (size_t i = 0; code == ETHOS_OK && i < self->count; i++) {
         if (spots[i].code == ETHOS_NOTFOUND)
-            edit_absent(self->remote->host, &self->edits[i].old);
+            edit_free_text(self->remote->host, &self->edits[i].old);
         else if ((code = spots[i].code) != ETHOS_OK && error)
             *error = spots[i].error;
     }
@@ -78,7 +78,7 @@ static int take_moved(struct updating *self, const json_t *answer, struct ethos_
         else if (json_object_get(row, "text"))
             code = texts_take(self->remote, row, &edit->old, error);
         else
-            edit_absent(remote->host, &edit->old);
+            edit_free_text(remote->host, &edit->old);
     }
     return code;
 }
@@ -183,7 +183,7 @@ static int take_done(struct updating *self, const json_t *answer, struct ethos_e
     for (size_t i = 0; ok && i < self->count; i++)
         ok = take_row(json_array_get(rows, i), repeated, &self->edits[i]);
     for (size_t i = 0; repeated && i < self->count; i++)
-        edit_absent(self->remote->host, &self->edits[i].old); // it says nothing about then
+        edit_free_text(self->remote->host, &self->edits[i].old); // it says nothing about then
     return ok ? ETHOS_OK
               : judge_odd(&self->remote->link, "it answered something else than what was asked",
                           error);
@@ -197,9 +197,9 @@ static int swap(struct updating *self, bool looking, json_t **out, struct ethos_
         return code;
     json_t *args = swap_args(self, looking);
     const struct ask ask = {"swap", NULL, args, NULL,
-                            looking                     ? ASK_READ
-                            : opid_given(&self->origin) ? ASK_AGAIN
-                                                        : 0};
+                            looking                        ? ASK_READ
+                            : opid_is_given(&self->origin) ? ASK_AGAIN
+                                                           : 0};
     code = args ? remote_ask(self->remote, &ask, self->deadline, out, error) : err_nomem(error);
     json_decref(args);
     for (size_t i = 0; i < self->count && !looking; i++)
@@ -220,7 +220,7 @@ static int recall_olds(struct updating *self, struct ethos_error *error)
             code = texts_give(self->remote, text, view_of(text->data, text->size), &edit->old,
                               error);
         else
-            edit_absent(self->remote->host, &edit->old);
+            edit_free_text(self->remote->host, &edit->old);
     }
     return code;
 }
@@ -250,12 +250,12 @@ static int try_once(struct updating *self, ethos_edit_fn *edit, void *arg, bool 
                     struct ethos_error *error)
 {
     json_t *answer = NULL;
-    int code = edit_ask(self->edits, self->count, edit, arg, error);
+    int code = edit_run_callback(self->edits, self->count, edit, arg, error);
     if (code != ETHOS_OK)
         return code;
-    bool idle = !edit_any_changes(self->edits, self->count);
+    bool idle = !edit_has_changes(self->edits, self->count);
     if (idle && (self->looked || !self->remote->settles || self->count == 0)) {
-        edit_finish(self->edits, self->count);
+        edit_set_revisions(self->edits, self->count);
         return ETHOS_OK;
     }
     code = swap(self, false, &answer, error);
@@ -272,7 +272,7 @@ static int try_once(struct updating *self, ethos_edit_fn *edit, void *arg, bool 
 static int name_operation(struct updating *self, struct ethos_error *error)
 {
     unsigned char random[16];
-    if (opid_given(&self->origin) || !self->remote->once)
+    if (opid_is_given(&self->origin) || !self->remote->once)
         return ETHOS_OK;
     if (os_random(random, sizeof random) != 0)
         return err_set(error, ETHOS_IO, "the system gives no random numbers");
@@ -297,8 +297,8 @@ int remote_update(struct ethos_store *store, const char *scope, struct ethos_edi
     bool done = false;
     if (origin)
         self.origin = *origin;
-    int code = edit_check(edits, count, error);
-    self.looked = opid_given(&self.origin);
+    int code = edit_check_keys(edits, count, error);
+    self.looked = opid_is_given(&self.origin);
     if (code == ETHOS_OK)
         code = self.looked ? look(&self, &done, error) : read_olds(&self, error);
     if (code == ETHOS_OK)
@@ -318,13 +318,13 @@ int remote_write(struct ethos_store *self, const char *scope, const char *key, c
                  struct ethos_view text, const struct ethos_origin *origin,
                  char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
 {
-    return edit_swap(remote_of(self)->host, remote_update, self, scope, key, expect, &text, origin,
-                     out_revision, error);
+    return edit_compare_and_swap(remote_of(self)->host, remote_update, self, scope, key, expect,
+                                 &text, origin, out_revision, error);
 }
 
 int remote_remove(struct ethos_store *self, const char *scope, const char *key, const char *expect,
                   const struct ethos_origin *origin, struct ethos_error *error)
 {
-    return edit_swap(remote_of(self)->host, remote_update, self, scope, key, expect, NULL, origin,
-                     NULL, error);
+    return edit_compare_and_swap(remote_of(self)->host, remote_update, self, scope, key, expect,
+                                 NULL, origin, NULL, error);
 }

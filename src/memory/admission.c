@@ -382,7 +382,7 @@ static const struct ethos_edit *find_index(const struct ethos_edit *edits, size_
     const struct ethos_edit *index = NULL;
     bool others = false;
     for (size_t i = 0; i < count; i++) {
-        if (!edit_changes(&edits[i]))
+        if (!edit_is_change(&edits[i]))
             continue;
         if (strcmp(edits[i].key, INDEX_KEY) == 0)
             index = &edits[i];
@@ -402,7 +402,7 @@ int admission_judge_edits(struct admission *self, const char *scope, const struc
         return ETHOS_OK;
     const struct ethos_edit *index = find_index(edits, count);
     for (size_t i = 0; code == ETHOS_OK && i < count; i++)
-        if (&edits[i] != index && edit_changes(&edits[i]))
+        if (&edits[i] != index && edit_is_change(&edits[i]))
             code = classify_edit(self, scope, &edits[i], index, &waits, error);
     if (code == ETHOS_OK && waits)
         return err_set(error, ETHOS_PENDING, "it waits for a person");

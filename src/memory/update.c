@@ -40,7 +40,7 @@ static struct ethos_view text_after(const struct ethos_edit *edit)
 static void sign(struct ethos_edit *edit)
 {
     char own[ETHOS_RECEIPT_SIZE], all[2 * ETHOS_RECEIPT_SIZE];
-    bool changed = edit_changes(edit);
+    bool changed = edit_is_change(edit);
     const struct update_effect effect = {.changed = changed, .applied = changed};
     once_receipt(&effect, utf8_units(text_after(edit)), own);
     snprintf(all, sizeof all, "%s %s", own, edit->receipt);
@@ -68,13 +68,13 @@ static int rehearse(struct ethos_turn *turn, const char *scope, struct ethos_edi
     for (size_t i = 0; i < count; i++) {
         int code = provider->ops->read(provider, scope, edits[i].key, &whole, &edits[i].old, error);
         if (code == ETHOS_NOTFOUND)
-            edit_absent(host, &edits[i].old);
+            edit_free_text(host, &edits[i].old);
         else if (code != ETHOS_OK)
             return code;
     }
-    int code = edit_ask(edits, count, edit, arg, error);
+    int code = edit_run_callback(edits, count, edit, arg, error);
     for (size_t i = 0; code == ETHOS_OK && i < count; i++)
-        if (!edit_changes(&edits[i])) // of a new text only the store could tell the revision
+        if (!edit_is_change(&edits[i])) // of a new text only the store could tell the revision
             memcpy(edits[i].revision, edits[i].old.revision, sizeof edits[i].revision);
     return code;
 }
@@ -83,7 +83,7 @@ static int tell_one(const char *scope, const struct ethos_edit *edit,
                     const struct ethos_sync_how *how)
 {
     struct str diff;
-    bool changed = edit_changes(edit);
+    bool changed = edit_is_change(edit);
     struct ethos_view old = view_of(edit->old.data, edit->old.size), now = text_after(edit);
     struct ethos_outcome outcome = {
         .kind = changed ? ETHOS_OUTCOME_WRITTEN : ETHOS_OUTCOME_UNCHANGED,
@@ -146,7 +146,7 @@ int handle_update(struct ethos_turn *turn, const char *scope, struct ethos_edit 
         code = rehearse(turn, scope, edits, count, ask, &asked, error);
     } else {
         code = provider->ops->update(provider, scope, edits, count, ask, &asked, &origin, error);
-        if (code == ETHOS_OK && edit_any_changes(edits, count))
+        if (code == ETHOS_OK && edit_has_changes(edits, count))
             handle_touch(turn, scope);
     }
     if (code == ETHOS_OK)

@@ -1,25 +1,25 @@
 /*
- * decorator.h: what the decorators share: a store in front of another store.
+ * decorator.h: what the decorators have in common: a store that forwards to another store.
  *
- * A decorator's own struct begins with struct wrap. Its table is a copy that offers what the inner
- * store offers: the same capabilities, and no optional call the inner one lacks. History,
- * conflicts, scopes and watching go straight through, and so does gather where the decorator has none.
+ * The struct of a decorator begins with struct store_wrapper. Its table offers what the inner
+ * store offers: the same capabilities, and no optional slot that the inner store lacks. History,
+ * conflicts, scopes and watch are forwarded, and so is gather where the decorator has none.
  */
 #ifndef ETHOS_STORE_DECORATOR_H
 #define ETHOS_STORE_DECORATOR_H
 
 #include <ethos/provider.h>
 
-struct wrap {
+struct store_wrapper {
     struct ethos_store store;
     struct ethos_store_ops ops;
     const struct ethos_host *host;
     struct ethos_store *inner;
 };
 
-/* A zeroed object of size bytes that owns inner. Without memory for it, inner is closed. */
+/* Makes a zeroed object of size bytes that owns inner. Without memory, inner is closed. */
 int wrap_new(const struct ethos_host *host, const struct ethos_store_ops *ops, size_t size,
-             struct ethos_store *inner, struct wrap **out_wrap, struct ethos_error *error);
+             struct ethos_store *inner, struct store_wrapper **out_wrap, struct ethos_error *error);
 
 /* For the close, locate and check slots of the decorator. */
 void wrap_close(struct ethos_store *self);
@@ -28,10 +28,13 @@ int wrap_locate(struct ethos_store *self, const char *scope, const char *key, ch
 int wrap_check(struct ethos_store *self, int fix, ethos_finding_fn *each, void *arg,
                struct ethos_error *error);
 
-/* Whether changes are durable is found out anew by a backend that was reached late, or again. */
+/*
+ * The inner store; also copies whether it is durable, which a backend finds out anew when it
+ * connects late or again.
+ */
 static inline struct ethos_store *wrap_inner(struct ethos_store *self)
 {
-    struct ethos_store *inner = ((struct wrap *)self)->inner;
+    struct ethos_store *inner = ((struct store_wrapper *)self)->inner;
     self->capabilities &= ~(uint32_t)ETHOS_STORE_DURABLE;
     self->capabilities |= inner->capabilities & ETHOS_STORE_DURABLE;
     return inner;

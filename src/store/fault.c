@@ -8,16 +8,16 @@
 #include "base/err.h"
 #include "store/decorator.h"
 
-struct fault {
-    struct wrap wrap;
+struct fault_store {
+    struct store_wrapper wrap;
     store_fault_fn *fail;
     void *arg;
     unsigned long calls;
 };
 
-static int ask(struct ethos_store *self, const char *call, struct ethos_error *error)
+static int should_fail(struct ethos_store *self, const char *call, struct ethos_error *error)
 {
-    struct fault *fault = (struct fault *)self;
+    struct fault_store *fault = (struct fault_store *)self;
     int code = fault->fail(fault->arg, call, ++fault->calls);
     if (code == ETHOS_OK)
         return code;
@@ -29,7 +29,7 @@ static int fault_read(struct ethos_store *self, const char *scope, const char *k
                       struct ethos_error *error)
 {
     struct ethos_store *inner = wrap_inner(self);
-    int code = ask(self, "read", error);
+    int code = should_fail(self, "read", error);
     return code ? code : inner->ops->read(inner, scope, key, how, out_text, error);
 }
 
@@ -39,7 +39,7 @@ static int fault_write(struct ethos_store *self, const char *scope, const char *
                        struct ethos_error *error)
 {
     struct ethos_store *inner = wrap_inner(self);
-    int code = ask(self, "write", error);
+    int code = should_fail(self, "write", error);
     return code ? code
                 : inner->ops->write(inner, scope, key, expect, text, origin, out_revision, error);
 }
@@ -49,7 +49,7 @@ static int fault_remove(struct ethos_store *self, const char *scope, const char 
                         struct ethos_error *error)
 {
     struct ethos_store *inner = wrap_inner(self);
-    int code = ask(self, "remove", error);
+    int code = should_fail(self, "remove", error);
     return code ? code : inner->ops->remove(inner, scope, key, expect, origin, error);
 }
 
@@ -57,7 +57,7 @@ static int fault_list(struct ethos_store *self, const char *scope, ethos_entry_f
                       struct ethos_error *error)
 {
     struct ethos_store *inner = wrap_inner(self);
-    int code = ask(self, "list", error);
+    int code = should_fail(self, "list", error);
     return code ? code : inner->ops->list(inner, scope, each, arg, error);
 }
 
@@ -65,7 +65,7 @@ static int fault_gather(struct ethos_store *self, const struct ethos_read_how *h
                         struct ethos_section *sections, size_t count, struct ethos_error *error)
 {
     struct ethos_store *inner = wrap_inner(self);
-    int code = ask(self, "gather", error);
+    int code = should_fail(self, "gather", error);
     return code ? code : inner->ops->gather(inner, how, sections, count, error);
 }
 
@@ -74,7 +74,7 @@ static int fault_update(struct ethos_store *self, const char *scope, struct etho
                         const struct ethos_origin *origin, struct ethos_error *error)
 {
     struct ethos_store *inner = wrap_inner(self);
-    int code = ask(self, "update", error);
+    int code = should_fail(self, "update", error);
     return code ? code : inner->ops->update(inner, scope, edits, count, edit, arg, origin, error);
 }
 
@@ -83,7 +83,7 @@ static void fault_batch(struct ethos_store *self, const char *scope, struct etho
 {
     struct ethos_store *inner = wrap_inner(self);
     struct ethos_error error = {0};
-    int code = ask(self, "batch", &error);
+    int code = should_fail(self, "batch", &error);
     if (code == ETHOS_OK) {
         inner->ops->batch(inner, scope, calls, count);
         return;
@@ -95,11 +95,11 @@ static void fault_batch(struct ethos_store *self, const char *scope, struct etho
     }
 }
 
-static int fault_graft(struct ethos_store *self, const char *scope,
-                       const struct ethos_commit *commit, struct ethos_error *error)
+static int fault_import_commits(struct ethos_store *self, const char *scope,
+                                const struct ethos_commit *commit, struct ethos_error *error)
 {
     struct ethos_store *inner = wrap_inner(self);
-    int code = ask(self, "graft", error);
+    int code = should_fail(self, "graft", error);
     return code ? code : inner->ops->graft(inner, scope, commit, error);
 }
 
@@ -116,17 +116,15 @@ static const struct ethos_store_ops fault_ops = {
     .locate = wrap_locate,
     .check = wrap_check,
     .gather = fault_gather,
-    .graft = fault_graft,
+    .graft = fault_import_commits,
 };
 
 int store_fault_new(const struct ethos_host *host, struct ethos_store *inner, store_fault_fn *fail,
                     void *arg, struct ethos_store **out_store, struct ethos_error *error)
 {
-    struct wrap *wrap;
-    int code = wrap_new(host, &fault_ops, sizeof(struct fault), inner, &wrap, error);
-    if (code != ETHOS_OK)
-        return code;
-    struct fault *fault = (struct fault *)wrap;
+    struct store_wrapper *wrap;
+    TRY(wrap_new(host, &fault_ops, sizeof(struct fault_store), inner, &wrap, error));
+    struct fault_store *fault = (struct fault_store *)wrap;
     fault->fail = fail;
     fault->arg = arg;
     *out_store = &wrap->store;

@@ -1,18 +1,18 @@
 /*
- * group_commit.c: group commit: updates of many threads in one batch.
+ * group_commit.c: writes the updates of many threads in one batch.
  *
- * An update is a request on its caller's stack. The group lists the leaders: requests whose threads
- * are writing now, one per scope; each has the queue of those who wait for that scope. A leader takes
- * what waits when it starts, does it with its own inner store without holding the mutex, hands out
- * the answers, makes the first of those who came meanwhile the next leader, and returns: nobody works
- * for others longer than one write takes.
+ * An update is a request on its caller's stack. The group lists the leaders: requests whose
+ * threads are writing now, one per scope; each has the queue of those who wait for that scope. A
+ * leader takes the requests that wait when it starts, runs them with its own inner store without
+ * holding the mutex, hands out the answers, makes the first of the requests that came meanwhile
+ * the next leader, and returns: nobody works for others longer than one write takes.
  *
- *     WAITING --> TAKEN --> DONE      somebody else's batch
+ *     WAITING --> TAKEN --> DONE      in the batch of another request
  *        |  \
- *        |   `--> LEADS --> DONE      its own batch
+ *        |   `--> LEADS --> DONE      in its own batch
  *        `------> leaves              its deadline came first
  *
- * The only code of the library that knows threads.
+ * Apart from base/system/resolve_host and src/http, the only code that uses threads.
  */
 #include "store/group_commit.h"
 
@@ -29,26 +29,26 @@
 #include "store/decorator.h"
 #include "store/store.h"
 
-enum stage { WAITING, TAKEN, LEADS, DONE };
+enum request_stage { WAITING, TAKEN, LEADS, DONE };
 
-struct request {
-    struct request *next; /* in a queue, a batch, or among the leaders */
-    const struct grouped *store;
+struct group_request {
+    struct group_request *next; /* in a queue, a batch, or among the leaders */
+    const struct grouped_store *store;
     const char *scope;
     struct ethos_edit_call *call;
-    enum stage stage;
-    pthread_cond_t moved;         /* the stage did */
-    struct request *queue, **end; /* of a leader: who waits, in order of coming */
+    enum request_stage stage;
+    pthread_cond_t moved;               /* signalled when the stage changes */
+    struct group_request *queue, **end; /* of a leader: the waiting requests, in order of arrival */
 };
 
 struct group {
-    atomic_bool told;      /* group_tell */
+    atomic_bool told;      /* group_set_reported */
     pthread_mutex_t mutex; /* of everything here and of every request */
-    struct request *leaders;
+    struct group_request *leaders;
 };
 
-struct grouped {
-    struct wrap wrap;
+struct grouped_store {
+    struct store_wrapper wrap;
     struct group *group;
     uint32_t deadline_ms;
     char *name;
@@ -56,39 +56,32 @@ struct grouped {
 
 /* ---- under the mutex ------------------------------------------------------------------------ */
 
-static bool is_same(const struct request *a, const struct request *b)
+static bool is_same_scope(const struct group_request *a, const struct group_request *b)
 {
     return a->store->wrap.host == b->store->wrap.host && strcmp(a->scope, b->scope) == 0 &&
            strcmp(a->store->name, b->store->name) == 0;
 }
 
 /* The link to the leader of this request's scope; to NULL when there is none. */
-static struct request **find_leader(struct group *group, const struct request *request)
+static struct group_request **find_leader(struct group *group, const struct group_request *request)
 {
-    struct request **link = &group->leaders;
-    while (*link && !is_same(*link, request))
+    struct group_request **link = &group->leaders;
+    while (*link && !is_same_scope(*link, request))
         link = &(*link)->next;
     return link;
 }
 
-static void set_stage(struct request *request, enum stage stage)
+static void set_stage(struct group_request *request, enum request_stage stage)
 {
     request->stage = stage;
     pthread_cond_signal(&request->moved);
 }
 
-static void enqueue(struct request *leader, struct request *request)
+/* Removes a waiting request from its queue. */
+static void leave_queue(struct group *group, struct group_request *request)
 {
-    request->next = NULL;
-    *leader->end = request;
-    leader->end = &request->next;
-}
-
-/* Takes a request that waits off its queue. */
-static void leave(struct group *group, struct request *request)
-{
-    struct request *leader = *find_leader(group, request);
-    struct request **link = &leader->queue;
+    struct group_request *leader = *find_leader(group, request);
+    struct group_request **link = &leader->queue;
     while (*link != request)
         link = &(*link)->next;
     *link = request->next;
@@ -96,12 +89,12 @@ static void leave(struct group *group, struct request *request)
         leader->end = link;
 }
 
-/* What waits for the leader, as much as one batch may be; *out_count counts the leader, too. */
-static struct request *take(struct request *leader, size_t *out_count)
+/* Takes waiting requests off the queue, up to one batch; *out_count includes the leader. */
+static struct group_request *take_batch(struct group_request *leader, size_t *out_count)
 {
-    struct request *first = leader->queue, *last = NULL;
+    struct group_request *first = leader->queue, *last = NULL;
     size_t count = 1, edits = leader->call->count;
-    for (struct request *next = first; next && count < GROUP_CALLS; next = next->next) {
+    for (struct group_request *next = first; next && count < GROUP_CALLS; next = next->next) {
         edits += next->call->count;
         if (edits > GROUP_EDITS)
             break;
@@ -119,11 +112,11 @@ static struct request *take(struct request *leader, size_t *out_count)
     return first;
 }
 
-/* The first of those who wait leads from here on; without any, nobody does. */
-static void hand_on(struct group *group, struct request *leader)
+/* Makes the first waiting request the leader; without any, the scope has none. */
+static void pass_lead(struct group *group, struct group_request *leader)
 {
-    struct request **link = find_leader(group, leader);
-    struct request *next = leader->queue;
+    struct group_request **link = find_leader(group, leader);
+    struct group_request *next = leader->queue;
     if (!next) {
         *link = leader->next;
         return;
@@ -137,21 +130,15 @@ static void hand_on(struct group *group, struct request *leader)
 
 /* ---- leading -------------------------------------------------------------------------------- */
 
-static void finish(struct request *batch)
-{
-    while (batch) {
-        struct request *next = batch->next; // its owner may be gone once it is done
-        set_stage(batch, DONE);
-        batch = next;
-    }
-}
-
-/* Does the updates of a batch with the leader's store. Without memory for it, one after the other. */
-static void run(const struct request *leader, const struct request *batch, size_t count)
+/*
+ * Runs the updates of a batch with the leader's store. Without memory for it, one after the other.
+ */
+static void run_batch(const struct group_request *leader, const struct group_request *batch,
+                      size_t count)
 {
     struct ethos_store *inner = leader->store->wrap.inner;
     struct ethos_edit_call *calls = count > 1 ? calloc(count, sizeof *calls) : NULL;
-    const struct request *request = batch;
+    const struct group_request *request = batch;
     if (!calls) {
         store_batch(inner, leader->scope, leader->call, 1);
         for (; request; request = request->next)
@@ -169,35 +156,41 @@ static void run(const struct request *leader, const struct request *batch, size_
     free(calls);
 }
 
-/* Called and left with the mutex held; the request is the leader of its scope. */
-static void lead(struct group *group, struct request *leader)
+/*
+ * Called with the mutex held, which it releases meanwhile; the request is the leader of its scope.
+ */
+static void lead_batch(struct group *group, struct group_request *leader)
 {
     size_t count;
-    struct request *batch = take(leader, &count);
+    struct group_request *batch = take_batch(leader, &count);
     pthread_mutex_unlock(&group->mutex);
-    run(leader, batch, count);
+    run_batch(leader, batch, count);
     pthread_mutex_lock(&group->mutex);
-    hand_on(group, leader);
-    finish(batch);
+    pass_lead(group, leader);
+    while (batch) {
+        struct group_request *next = batch->next; // its owner may be gone once it is done
+        set_stage(batch, DONE);
+        batch = next;
+    }
 }
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
-static struct timespec deadline_of(const struct grouped *store)
+static struct timespec request_deadline(const struct grouped_store *store)
 {
     int64_t at_ms = os_monotonic_ms() + store->deadline_ms;
     return (struct timespec){at_ms / 1000, at_ms % 1000 * 1000000};
 }
 
-/* Until it is done, leads, or left because its deadline came: false. */
-static bool wait_turn(struct group *group, struct request *request)
+/* Waits until the request is done or leads. False when its deadline came first. */
+static bool wait_turn(struct group *group, struct group_request *request)
 {
-    const struct timespec deadline = deadline_of(request->store);
+    const struct timespec deadline = request_deadline(request->store);
     while (request->stage == WAITING) {
         if (pthread_cond_clockwait(&request->moved, &group->mutex, CLOCK_MONOTONIC, &deadline) ==
                 ETIMEDOUT &&
             request->stage == WAITING) {
-            leave(group, request);
+            leave_queue(group, request);
             return false;
         }
     }
@@ -206,7 +199,7 @@ static bool wait_turn(struct group *group, struct request *request)
     return true;
 }
 
-static int busy(const char *scope, struct ethos_error *error)
+static int too_many_waiting(const char *scope, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_BUSY, "%s: too many updates are waiting", scope);
     return err_hint(error, code, "try again");
@@ -216,30 +209,32 @@ static int group_update(struct ethos_store *self, const char *scope, struct etho
                         size_t count, ethos_edit_fn *edit, void *arg,
                         const struct ethos_origin *origin, struct ethos_error *error)
 {
-    const struct grouped *grouped = (const struct grouped *)self;
+    const struct grouped_store *grouped = (const struct grouped_store *)self;
     struct group *group = grouped->group;
     struct ethos_edit_call call = {edits, count, edit, arg, origin, error, ETHOS_INTERNAL};
-    struct request request = {.store = grouped,
-                              .scope = scope,
-                              .call = &call,
-                              .stage = WAITING,
-                              .moved = PTHREAD_COND_INITIALIZER};
+    struct group_request request = {.store = grouped,
+                                    .scope = scope,
+                                    .call = &call,
+                                    .stage = WAITING,
+                                    .moved = PTHREAD_COND_INITIALIZER};
     request.end = &request.queue;
     bool stays = true;
     pthread_mutex_lock(&group->mutex);
-    struct request **leader = find_leader(group, &request);
+    struct group_request **leader = find_leader(group, &request);
     if (*leader) {
-        enqueue(*leader, &request);
+        request.next = NULL;
+        *(*leader)->end = &request;
+        (*leader)->end = &request.next;
         stays = wait_turn(group, &request);
     } else {
         *leader = &request;
         request.stage = LEADS;
     }
     if (stays && request.stage == LEADS)
-        lead(group, &request);
+        lead_batch(group, &request);
     pthread_mutex_unlock(&group->mutex);
     pthread_cond_destroy(&request.moved);
-    return stays ? call.code : busy(scope, error);
+    return stays ? call.code : too_many_waiting(scope, error);
 }
 
 /* ---- the rest goes through ------------------------------------------------------------------ */
@@ -288,7 +283,7 @@ static void group_close(struct ethos_store *self)
 {
     if (!self)
         return;
-    free(((struct grouped *)self)->name);
+    free(((struct grouped_store *)self)->name);
     wrap_close(self);
 }
 
@@ -310,11 +305,9 @@ int store_group_new(const struct ethos_host *host, struct ethos_store *inner, st
                     const char *name, uint32_t deadline_ms, struct ethos_store **out_store,
                     struct ethos_error *error)
 {
-    struct wrap *wrap;
-    int code = wrap_new(host, &group_ops, sizeof(struct grouped), inner, &wrap, error);
-    if (code != ETHOS_OK)
-        return code;
-    struct grouped *grouped = (struct grouped *)wrap;
+    struct store_wrapper *wrap;
+    TRY(wrap_new(host, &group_ops, sizeof(struct grouped_store), inner, &wrap, error));
+    struct grouped_store *grouped = (struct grouped_store *)wrap;
     grouped->group = group;
     grouped->deadline_ms = deadline_ms;
     grouped->name = strdup(name);
@@ -344,19 +337,19 @@ void group_free(struct group *group)
     free(group);
 }
 
-size_t group_waiting(struct group *group)
+size_t group_count_waiting(struct group *group)
 {
     size_t count = 0;
     pthread_mutex_lock(&group->mutex);
-    for (const struct request *leader = group->leaders; leader; leader = leader->next) {
-        for (const struct request *waiting = leader->queue; waiting; waiting = waiting->next)
+    for (const struct group_request *leader = group->leaders; leader; leader = leader->next) {
+        for (const struct group_request *waiting = leader->queue; waiting; waiting = waiting->next)
             count++;
     }
     pthread_mutex_unlock(&group->mutex);
     return count;
 }
 
-bool group_tell(struct group *self, bool told)
+bool group_set_reported(struct group *self, bool told)
 {
     return atomic_exchange(&self->told, told);
 }

@@ -1,16 +1,17 @@
 /*
- * group_commit.h: group commit: the updates of many handles, each with a thread of its own, share writes.
+ * group_commit.h: group commit: the updates of many handles, each with a thread of its own, share
+ * writes.
  *
  * A group is what these handles share. In front of the store of each stands a store that hands its
  * updates to the group: the first one about a scope is done at once, by its own thread; what comes
- * while that goes on waits, and then one of those who wait does all of it with one batch. Nobody waits
- * for company. Scopes do not wait for each other. Everything but update goes straight to the inner
- * store.
+ * while that goes on waits, and then one of those who wait does all of it with one batch. Nobody
+ * waits for company. Scopes do not wait for each other. Everything but update goes straight to the
+ * inner store.
  *
- * What that means for a callback: it may run in another thread, while its own is asleep until update
- * returns. So it may use whatever its caller owns, and must not use what belongs to a thread
- * (thread-local variables, thread-bound connections) nor call a store. What it leaves, `old` included,
- * is its caller's as ever.
+ * What that means for a callback: it may run in another thread, while its own is asleep until
+ * update returns. So it may use whatever its caller owns, and must not use what belongs to a
+ * thread (thread-local variables, thread-bound connections) nor call a store. What it leaves,
+ * `old` included, is its caller's as ever.
  */
 #ifndef ETHOS_STORE_GROUP_COMMIT_H
 #define ETHOS_STORE_GROUP_COMMIT_H
@@ -30,19 +31,21 @@ int group_new(struct group **out_group, struct ethos_error *error);
 void group_free(struct group *group);
 
 /* How many updates wait for the end of a write. */
-size_t group_waiting(struct group *group);
+size_t group_count_waiting(struct group *group);
 
 /*
- * Puts a store in front of inner, which it owns and closes (NULL and no memory: inner is closed too).
- * Updates are done together when host and `name` are the same: name stands for the backend and all of
- * its settings, so that any of these inner stores can do what another was asked for. An update that
- * was not begun within deadline_ms is ETHOS_BUSY.
+ * Puts a store in front of inner, which it owns and closes (NULL and no memory: inner is closed
+ * too). Updates are done together when host and `name` are the same: name stands for the backend
+ * and all of its settings, so that any of these inner stores can do what another was asked for. An
+ * update that was not begun within deadline_ms is ETHOS_BUSY.
  */
 int store_group_new(const struct ethos_host *host, struct ethos_store *inner, struct group *group,
                     const char *name, uint32_t deadline_ms, struct ethos_store **out_store,
                     struct ethos_error *error);
 
-/* Whether something that one thread says for all was said before; from now on it was, or was not. */
-bool group_tell(struct group *self, bool told);
+/*
+ * Whether something that one thread says for all was said before; from now on it was, or was not.
+ */
+bool group_set_reported(struct group *self, bool told);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * operation_id.h: the record of one operation, for stores that remember operation ids (ETHOS_STORE_ONCE).
+ * operation_id.h: the record of one operation, for stores that remember operation ids
+ * (ETHOS_STORE_ONCE).
  *
  * A record is one line of JSON, without its line end:
  *
@@ -17,24 +18,28 @@
 
 struct str;
 
-/* Whether this update is to be done once only. */
-bool opid_given(const struct ethos_origin *origin);
+/* Whether an update must be done once only. */
+bool opid_is_given(const struct ethos_origin *origin);
 
-/* Makes the record of an update, whose edits are finished, the content of out. */
-int opid_record(const struct ethos_origin *origin, int64_t now_ms, const struct ethos_edit *edits,
-                size_t count, struct str *out, struct ethos_error *error);
+/* Makes the record of an update, whose edits are finished. */
+int opid_make_record(const struct ethos_origin *origin, int64_t now_ms,
+                     const struct ethos_edit *edits, size_t count, struct str *out,
+                     struct ethos_error *error);
 
 /*
  * Sets the edits as the record has them. ETHOS_NOTFOUND when it is no record, or that of another
- * id; ETHOS_DENIED when it is that of another update under this id.
+ * id; ETHOS_DENIED when the id was used for another update.
  */
-int opid_recall(struct ethos_view record, const struct ethos_origin *origin,
-                struct ethos_edit *edits, size_t count, struct ethos_error *error);
+int opid_apply_record(struct ethos_view record, const struct ethos_origin *origin,
+                      struct ethos_edit *edits, size_t count, struct ethos_error *error);
 
-/* Whether that is what an update was refused for, by any store: its words are part of the contract. */
-bool opid_is_of_others(const struct ethos_error *error);
+/*
+ * Whether an update was refused because its id was used for another one: the message is part of
+ * the contract.
+ */
+bool opid_is_used_error(const struct ethos_error *error);
 
 /* When the operation was done, or -1 when this is no record. */
-int64_t opid_time(struct ethos_view record);
+int64_t opid_record_time(struct ethos_view record);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * ram.c: a store in memory, and the reference for what the contract means.
  *
- * One list of nodes, ordered by scope and key; a node holds its names and its text in one block and
- * never changes, so replacing a text means linking a new node in place of the old. An update makes
- * all its new nodes first and links them afterwards, which cannot fail: all keys or none. A second
- * list of the same nodes remembers operations: the id as key, the record (operation_id.h) as text. History
- * and conflict copies are in ram_history.c.
+ * One list of nodes, ordered by scope and key; a node holds its names and its text in one block
+ * and never changes, so replacing a text means linking a new node in place of the old. An update
+ * makes all its new nodes first and links them afterwards, which cannot fail: all keys or none. A
+ * second list of the same nodes remembers operations: the id as key, the record (operation_id.h)
+ * as text. History and conflict copies are in ram_history.c.
  *
  * What it leaves out: survival, sharing between processes, tails (a reader always gets the whole),
  * forgetting (an operation id is remembered as long as the store is open).
@@ -36,14 +36,14 @@ static int ram_open(const struct ethos_setup *setup, struct ethos_store **out_st
     return ETHOS_OK;
 }
 
-void ram_unlink(struct ram *ram, struct node **link)
+void ram_unlink_node(struct ram *ram, struct ram_node **link)
 {
-    struct node *node = *link;
+    struct ram_node *node = *link;
     *link = node->next;
     ram->host->resize(ram->host->arg, node, 0);
 }
 
-void ram_link(struct node **link, struct node *node)
+void ram_link_node(struct ram_node **link, struct ram_node *node)
 {
     node->next = *link;
     *link = node;
@@ -55,19 +55,19 @@ static void ram_close(struct ethos_store *self)
     if (!ram)
         return;
     while (ram->texts)
-        ram_unlink(ram, &ram->texts);
+        ram_unlink_node(ram, &ram->texts);
     while (ram->operations)
-        ram_unlink(ram, &ram->operations);
+        ram_unlink_node(ram, &ram->operations);
     while (ram->copies)
-        ram_unlink(ram, &ram->copies);
+        ram_unlink_node(ram, &ram->copies);
     ram_free_changes(ram, &ram->changes);
     ram->host->resize(ram->host->arg, ram, 0);
 }
 
 /* The link to the first node of a list that does not come before scope and key. */
-static struct node **find(struct node **list, const char *scope, const char *key)
+static struct ram_node **find_link(struct ram_node **list, const char *scope, const char *key)
 {
-    struct node **link = list;
+    struct ram_node **link = list;
     for (; *link; link = &(*link)->next) {
         int order = strcmp((*link)->scope, scope);
         if (order > 0 || (order == 0 && strcmp((*link)->key, key) >= 0))
@@ -76,15 +76,15 @@ static struct node **find(struct node **list, const char *scope, const char *key
     return link;
 }
 
-static bool is_key(const struct node *node, const char *scope, const char *key)
+static bool is_node_of(const struct ram_node *node, const char *scope, const char *key)
 {
     return node && strcmp(node->scope, scope) == 0 && strcmp(node->key, key) == 0;
 }
 
-const struct node *ram_find(struct ram *ram, const char *scope, const char *key)
+const struct ram_node *ram_find_text(struct ram *ram, const char *scope, const char *key)
 {
-    const struct node *node = *find(&ram->texts, scope, key);
-    return is_key(node, scope, key) ? node : NULL;
+    const struct ram_node *node = *find_link(&ram->texts, scope, key);
+    return is_node_of(node, scope, key) ? node : NULL;
 }
 
 static int ram_read(struct ethos_store *self, const char *scope, const char *key,
@@ -92,21 +92,22 @@ static int ram_read(struct ethos_store *self, const char *scope, const char *key
                     struct ethos_error *error)
 {
     struct ram *ram = (struct ram *)self;
-    const struct node *node = ram_find(ram, scope, key);
+    const struct ram_node *node = ram_find_text(ram, scope, key);
     if (!node)
         return err_set(error, ETHOS_NOTFOUND, "%s: not found", key);
-    int code = edit_give(ram->host, view_of(node->text, node->size), node->revision, node->mtime_ms,
-                         out_text, error);
+    int code = edit_fill_text(ram->host, view_of(node->text, node->size), node->revision,
+                              node->mtime_ms, out_text, error);
     if (code == ETHOS_OK && !(how->flags & ETHOS_READ_REVISION))
         out_text->revision[0] = 0;
     return code;
 }
 
-struct node *ram_node(struct ram *ram, const char *scope, const char *key, struct ethos_view text)
+struct ram_node *ram_make_node(struct ram *ram, const char *scope, const char *key,
+                               struct ethos_view text)
 {
     size_t scope_size = strlen(scope) + 1, key_size = strlen(key) + 1;
-    struct node *node = ram->host->resize(ram->host->arg, NULL,
-                                          sizeof *node + scope_size + key_size + text.size + 1);
+    struct ram_node *node = ram->host->resize(ram->host->arg, NULL,
+                                              sizeof *node + scope_size + key_size + text.size + 1);
     if (!node)
         return NULL;
     char *at = node->bytes;
@@ -123,23 +124,23 @@ struct node *ram_node(struct ram *ram, const char *scope, const char *key, struc
     return node;
 }
 
-void ram_put(struct ram *ram, const char *scope, const char *key, struct node *node)
+void ram_put_text(struct ram *ram, const char *scope, const char *key, struct ram_node *node)
 {
-    struct node **link = find(&ram->texts, scope, key);
-    if (is_key(*link, scope, key))
-        ram_unlink(ram, link);
+    struct ram_node **link = find_link(&ram->texts, scope, key);
+    if (is_node_of(*link, scope, key))
+        ram_unlink_node(ram, link);
     if (node)
-        ram_link(link, node);
+        ram_link_node(link, node);
 }
 
 /* Appends to *chain one node for each text that is to be put, in the order of the edits. */
-static int make_nodes(struct ram *ram, const char *scope, const struct ethos_edit *edits,
-                      size_t count, struct node **chain, struct ethos_error *error)
+static int make_text_nodes(struct ram *ram, const char *scope, const struct ethos_edit *edits,
+                           size_t count, struct ram_node **chain, struct ethos_error *error)
 {
     for (size_t i = 0; i < count; i++) {
-        if (edits[i].verdict != ETHOS_EDIT_PUT || !edit_changes(&edits[i]))
+        if (edits[i].verdict != ETHOS_EDIT_PUT || !edit_is_change(&edits[i]))
             continue;
-        *chain = ram_node(ram, scope, edits[i].key, edits[i].text);
+        *chain = ram_make_node(ram, scope, edits[i].key, edits[i].text);
         if (!*chain)
             return err_nomem(error);
         chain = &(*chain)->next;
@@ -147,31 +148,31 @@ static int make_nodes(struct ram *ram, const char *scope, const struct ethos_edi
     return ETHOS_OK;
 }
 
-static void link_nodes(struct ram *ram, const char *scope, const struct ethos_edit *edits,
-                       size_t count, struct node *chain)
+static void link_text_nodes(struct ram *ram, const char *scope, const struct ethos_edit *edits,
+                            size_t count, struct ram_node *chain)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!edit_changes(&edits[i]))
+        if (!edit_is_change(&edits[i]))
             continue;
-        struct node **link = find(&ram->texts, scope, edits[i].key);
+        struct ram_node **link = find_link(&ram->texts, scope, edits[i].key);
         if (edits[i].old.data)
-            ram_unlink(ram, link);
+            ram_unlink_node(ram, link);
         if (edits[i].verdict == ETHOS_EDIT_PUT) {
-            struct node *node = chain;
+            struct ram_node *node = chain;
             chain = node->next;
-            ram_link(link, node);
+            ram_link_node(link, node);
         }
     }
 }
 
-static int read_old(struct ram *ram, const char *scope, struct ethos_edit *edits, size_t count,
-                    struct ethos_error *error)
+static int read_old_texts(struct ram *ram, const char *scope, struct ethos_edit *edits,
+                          size_t count, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     for (size_t i = 0; i < count; i++) {
         int code = ram_read(&ram->store, scope, edits[i].key, &whole, &edits[i].old, error);
         if (code == ETHOS_NOTFOUND)
-            edit_absent(ram->host, &edits[i].old);
+            edit_free_text(ram->host, &edits[i].old);
         else if (code != ETHOS_OK)
             return code;
     }
@@ -179,29 +180,31 @@ static int read_old(struct ram *ram, const char *scope, struct ethos_edit *edits
 }
 
 /* ETHOS_NOTFOUND when the operation is new, or may be done any number of times. */
-static int recall(struct ram *ram, const char *scope, struct ethos_edit *edits, size_t count,
-                  const struct ethos_origin *origin, struct ethos_error *error)
+static int find_repeated_operation(struct ram *ram, const char *scope, struct ethos_edit *edits,
+                                   size_t count, const struct ethos_origin *origin,
+                                   struct ethos_error *error)
 {
-    if (!opid_given(origin))
+    if (!opid_is_given(origin))
         return ETHOS_NOTFOUND;
-    const struct node *node = *find(&ram->operations, scope, origin->op_id);
-    if (!is_key(node, scope, origin->op_id))
+    const struct ram_node *node = *find_link(&ram->operations, scope, origin->op_id);
+    if (!is_node_of(node, scope, origin->op_id))
         return ETHOS_NOTFOUND;
-    return opid_recall(view_of(node->text, node->size), origin, edits, count, error);
+    return opid_apply_record(view_of(node->text, node->size), origin, edits, count, error);
 }
 
 /* A node for the operation, unless there is nothing to remember. */
-static int make_operation(struct ram *ram, const char *scope, const struct ethos_edit *edits,
-                          size_t count, const struct ethos_origin *origin, struct node **out_node,
-                          struct ethos_error *error)
+static int make_operation_node(struct ram *ram, const char *scope, const struct ethos_edit *edits,
+                               size_t count, const struct ethos_origin *origin,
+                               struct ram_node **out_node, struct ethos_error *error)
 {
     struct str record;
-    if (!opid_given(origin) || !edit_any_changes(edits, count))
+    if (!opid_is_given(origin) || !edit_has_changes(edits, count))
         return ETHOS_OK;
     str_init(&record, ETHOS_MAX_STORE_BYTES);
-    int code = opid_record(origin, ram->host->now_ms(ram->host->arg), edits, count, &record, error);
+    int code = opid_make_record(origin, ram->host->now_ms(ram->host->arg), edits, count, &record,
+                                error);
     if (code == ETHOS_OK)
-        *out_node = ram_node(ram, scope, origin->op_id, str_view(&record));
+        *out_node = ram_make_node(ram, scope, origin->op_id, str_view(&record));
     str_release(&record);
     return code != ETHOS_OK || *out_node ? code : err_nomem(error);
 }
@@ -211,35 +214,33 @@ static int ram_update(struct ethos_store *self, const char *scope, struct ethos_
                       const struct ethos_origin *origin, struct ethos_error *error)
 {
     struct ram *ram = (struct ram *)self;
-    struct node *chain = NULL, *operation = NULL;
-    struct change *changes = NULL;
-    int code = edit_check(edits, count, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = recall(ram, scope, edits, count, origin, error);
+    struct ram_node *chain = NULL, *operation = NULL;
+    struct ram_change *changes = NULL;
+    TRY(edit_check_keys(edits, count, error));
+    int code = find_repeated_operation(ram, scope, edits, count, origin, error);
     if (code != ETHOS_NOTFOUND)
         return code;
-    code = read_old(ram, scope, edits, count, error);
+    code = read_old_texts(ram, scope, edits, count, error);
     if (code == ETHOS_OK)
-        code = edit_ask(edits, count, edit, arg, error);
+        code = edit_run_callback(edits, count, edit, arg, error);
     if (code != ETHOS_OK)
         return code;
-    edit_finish(edits, count);
-    code = make_nodes(ram, scope, edits, count, &chain, error);
+    edit_set_revisions(edits, count);
+    code = make_text_nodes(ram, scope, edits, count, &chain, error);
     if (code == ETHOS_OK)
-        code = ram_describe(ram, scope, edits, count, origin, &changes, error);
+        code = ram_describe_edits(ram, scope, edits, count, origin, &changes, error);
     if (code == ETHOS_OK)
-        code = make_operation(ram, scope, edits, count, origin, &operation, error);
+        code = make_operation_node(ram, scope, edits, count, origin, &operation, error);
     if (code != ETHOS_OK) {
         while (chain)
-            ram_unlink(ram, &chain);
+            ram_unlink_node(ram, &chain);
         ram_free_changes(ram, &changes);
         return code;
     }
-    link_nodes(ram, scope, edits, count, chain);
-    ram_record(ram, changes);
+    link_text_nodes(ram, scope, edits, count, chain);
+    ram_record_changes(ram, changes);
     if (operation)
-        ram_link(find(&ram->operations, scope, operation->key), operation);
+        ram_link_node(find_link(&ram->operations, scope, operation->key), operation);
     return ETHOS_OK;
 }
 
@@ -258,16 +259,16 @@ static int ram_write(struct ethos_store *self, const char *scope, const char *ke
                      const char *expect, struct ethos_view text, const struct ethos_origin *origin,
                      char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
 {
-    return edit_swap(((struct ram *)self)->host, ram_update, self, scope, key, expect, &text,
-                     origin, out_revision, error);
+    return edit_compare_and_swap(((struct ram *)self)->host, ram_update, self, scope, key, expect,
+                                 &text, origin, out_revision, error);
 }
 
 static int ram_remove(struct ethos_store *self, const char *scope, const char *key,
                       const char *expect, const struct ethos_origin *origin,
                       struct ethos_error *error)
 {
-    return edit_swap(((struct ram *)self)->host, ram_update, self, scope, key, expect, NULL, origin,
-                     NULL, error);
+    return edit_compare_and_swap(((struct ram *)self)->host, ram_update, self, scope, key, expect,
+                                 NULL, origin, NULL, error);
 }
 
 static int ram_list(struct ethos_store *self, const char *scope, ethos_entry_fn *each, void *arg,
@@ -275,7 +276,7 @@ static int ram_list(struct ethos_store *self, const char *scope, ethos_entry_fn 
 {
     (void)error;
     int code = ETHOS_OK;
-    const struct node *node = *find(&((struct ram *)self)->texts, scope, "");
+    const struct ram_node *node = *find_link(&((struct ram *)self)->texts, scope, "");
     for (; code == ETHOS_OK && node && strcmp(node->scope, scope) == 0; node = node->next) {
         struct ethos_entry entry = {node->key, node->size, node->mtime_ms};
         code = each(arg, &entry);
@@ -309,12 +310,12 @@ const struct ethos_store_ops store_ram = {
     .history = ram_history,
     .version = ram_version,
     .purge = ram_purge,
-    .set_aside = ram_set_aside,
-    .conflicts = ram_conflicts,
+    .set_aside = ram_add_conflict_copy,
+    .conflicts = ram_list_conflicts,
     .conflict_read = ram_conflict_read,
-    .conflict_drop = ram_conflict_drop,
-    .keep = ram_keep,
+    .conflict_drop = ram_conflict_remove,
+    .keep = ram_add_version,
     .gather = ram_gather,
-    .scopes = ram_scopes,
-    .graft = ram_graft,
+    .scopes = ram_list_scopes,
+    .graft = ram_import_commits,
 };

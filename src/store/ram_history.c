@@ -1,9 +1,9 @@
 /*
- * ram_history.c: what the store in memory keeps of every change, and its conflict copies.
+ * ram_history.c: the changes and conflict copies of the store in memory.
  *
- * A change holds both its texts whole, so a version is found, not rebuilt. Purging makes a cleansed
- * node or change for each that holds the needle and links them afterwards, which cannot fail; since
- * the same text is cleansed to the same text everywhere, the chain of versions stays one.
+ * A change holds both its texts whole, so a version is found, not rebuilt. A purge makes a new
+ * node or change for each that contains the text and links them afterwards, which cannot fail;
+ * since equal texts become equal texts, the chain of versions stays whole.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,13 +33,13 @@ static const size_t members[] = {
 };
 #define MEMBERS (sizeof members / sizeof *members)
 
-static const char **member(struct ethos_change *told, size_t index)
+static const char **string_member(struct ethos_change *told, size_t index)
 {
     return (const char **)(void *)((char *)told + members[index]);
 }
 
-/* Copies bytes and a terminator to *at, which moves on. The absent view stays absent. */
-static struct ethos_view pack(char **at, struct ethos_view v)
+/* Copies bytes and a terminator to *at and advances it. The absent view stays absent. */
+static struct ethos_view pack_view(char **at, struct ethos_view v)
 {
     if (!v.data)
         return v;
@@ -55,32 +55,33 @@ static size_t packed_size(struct ethos_change *told)
 {
     size_t size = 0;
     for (size_t i = 0; i < MEMBERS; i++)
-        size += *member(told, i) ? strlen(*member(told, i)) + 1 : 0;
+        size += *string_member(told, i) ? strlen(*string_member(told, i)) + 1 : 0;
     return size;
 }
 
-/* A copy of all that told points to, with the texts and their diff. */
-static struct change *copy_change(struct ram *ram, const char *scope, struct ethos_change *told,
-                                  struct ethos_view before, struct ethos_view after)
+/* Copies everything that told points to, with the texts and their diff. */
+static struct ram_change *copy_ram_change(struct ram *ram, const char *scope,
+                                          struct ethos_change *told, struct ethos_view before,
+                                          struct ethos_view after)
 {
     size_t size = strlen(scope) + packed_size(told) + before.size + after.size + told->diff.size +
                   4;
-    struct change *change = ram->host->resize(ram->host->arg, NULL, sizeof *change + size);
+    struct ram_change *change = ram->host->resize(ram->host->arg, NULL, sizeof *change + size);
     if (!change)
         return NULL;
     char *at = change->bytes;
     change->next = NULL;
     change->told = *told;
-    change->scope = pack(&at, view_str(scope)).data;
+    change->scope = pack_view(&at, view_str(scope)).data;
     for (size_t i = 0; i < MEMBERS; i++)
-        *member(&change->told, i) = pack(&at, view_str(*member(told, i))).data;
-    change->before = pack(&at, before);
-    change->after = pack(&at, after);
-    change->told.diff = pack(&at, told->diff);
+        *string_member(&change->told, i) = pack_view(&at, view_str(*string_member(told, i))).data;
+    change->before = pack_view(&at, before);
+    change->after = pack_view(&at, after);
+    change->told.diff = pack_view(&at, told->diff);
     return change;
 }
 
-static void name_revision(struct ethos_view text, char out[ETHOS_REVISION_SIZE])
+static void print_revision(struct ethos_view text, char out[ETHOS_REVISION_SIZE])
 {
     if (text.data)
         hash_revision(text, out);
@@ -88,45 +89,46 @@ static void name_revision(struct ethos_view text, char out[ETHOS_REVISION_SIZE])
         memcpy(out, "absent", sizeof "absent");
 }
 
-/* Fills in what follows from the texts; the rest of told is given. NULL without memory. */
-static struct change *make_change(struct ram *ram, const char *scope,
-                                  const struct ethos_change *given, struct ethos_view before,
-                                  struct ethos_view after)
+/* Makes a change from its texts; who and when are given. NULL without memory. */
+static struct ram_change *make_ram_change(struct ram *ram, const char *scope,
+                                          const struct ethos_change *given,
+                                          struct ethos_view before, struct ethos_view after)
 {
     struct ethos_change told = *given;
     char revisions[2][ETHOS_REVISION_SIZE];
     struct str diff;
     str_init(&diff, SIZE_MAX);
     int code = diff_unified(before, after, told.key, &diff);
-    name_revision(before, revisions[0]);
-    name_revision(after, revisions[1]);
+    print_revision(before, revisions[0]);
+    print_revision(after, revisions[1]);
     told.before = revisions[0];
     told.after = revisions[1];
     told.bytes_before = before.size;
     told.bytes_after = after.size;
     told.diff = str_view(&diff);
     told.diff_whole = 1;
-    struct change *change = code == ETHOS_OK ? copy_change(ram, scope, &told, before, after) : NULL;
+    struct ram_change *change = code == ETHOS_OK ? copy_ram_change(ram, scope, &told, before, after)
+                                                 : NULL;
     str_release(&diff);
     return change;
 }
 
-void ram_free_changes(struct ram *ram, struct change **chain)
+void ram_free_changes(struct ram *ram, struct ram_change **chain)
 {
     while (*chain) {
-        struct change *change = *chain;
+        struct ram_change *change = *chain;
         *chain = change->next;
         ram->host->resize(ram->host->arg, change, 0);
     }
 }
 
-void ram_record(struct ram *ram, struct change *chain)
+void ram_record_changes(struct ram *ram, struct ram_change *chain)
 {
     uint64_t first = ram->numbers + 1, count = 0;
-    for (const struct change *change = chain; change; change = change->next)
+    for (const struct ram_change *change = chain; change; change = change->next)
         count++;
     while (chain) {
-        struct change *change = chain;
+        struct ram_change *change = chain;
         chain = change->next;
         change->told.number = ++ram->numbers;
         change->told.group = first;
@@ -138,24 +140,26 @@ void ram_record(struct ram *ram, struct change *chain)
 
 /* ---- recording ------------------------------------------------------------------------------ */
 
-static struct change *describe(struct ram *ram, const char *scope, const struct ethos_edit *edit,
-                               const struct ethos_origin *origin)
+static struct ram_change *describe_edit(struct ram *ram, const char *scope,
+                                        const struct ethos_edit *edit,
+                                        const struct ethos_origin *origin)
 {
-    const struct ethos_change told = edit_change(edit, origin, ram->host->now_ms(ram->host->arg));
+    const struct ethos_change told = edit_make_change(edit, origin,
+                                                      ram->host->now_ms(ram->host->arg));
     struct ethos_view text = edit->text.data ? edit->text : VIEW("");
-    return make_change(ram, scope, &told, view_of(edit->old.data, edit->old.size),
-                       edit->verdict == ETHOS_EDIT_PUT ? text : (struct ethos_view){0});
+    return make_ram_change(ram, scope, &told, view_of(edit->old.data, edit->old.size),
+                           edit->verdict == ETHOS_EDIT_PUT ? text : (struct ethos_view){0});
 }
 
-int ram_describe(struct ram *ram, const char *scope, const struct ethos_edit *edits, size_t count,
-                 const struct ethos_origin *origin, struct change **out_chain,
-                 struct ethos_error *error)
+int ram_describe_edits(struct ram *ram, const char *scope, const struct ethos_edit *edits,
+                       size_t count, const struct ethos_origin *origin,
+                       struct ram_change **out_chain, struct ethos_error *error)
 {
-    struct change **end = out_chain;
+    struct ram_change **end = out_chain;
     for (size_t i = 0; i < count; i++) {
-        if (!edit_changes(&edits[i]))
+        if (!edit_is_change(&edits[i]))
             continue;
-        *end = describe(ram, scope, &edits[i], origin);
+        *end = describe_edit(ram, scope, &edits[i], origin);
         if (!*end)
             return err_nomem(error);
         end = &(*end)->next;
@@ -165,47 +169,48 @@ int ram_describe(struct ram *ram, const char *scope, const struct ethos_edit *ed
 
 /* ---- grafting ------------------------------------------------------------------------------- */
 
-static uint64_t newest_number(const struct ram *ram, const char *scope)
+static uint64_t newest_change_number(const struct ram *ram, const char *scope)
 {
-    for (const struct change *change = ram->changes; change; change = change->next)
+    for (const struct ram_change *change = ram->changes; change; change = change->next)
         if (strcmp(change->scope, scope) == 0)
             return change->told.number;
     return 0;
 }
 
-/* A text that is lost stays so; the rest is as it was told. */
-static struct change *graft_row(struct ram *ram, const char *scope, const struct ethos_row *row)
+/* A change with a lost text is copied as given. */
+static struct ram_change *make_imported_change(struct ram *ram, const char *scope,
+                                               const struct ethos_row *row)
 {
     struct ethos_change told = row->change;
     bool lost = (!row->base.data && strcmp(told.before, "absent") != 0) ||
                 (!row->whole.data && strcmp(told.after, "absent") != 0);
-    return lost ? copy_change(ram, scope, &told, row->base, row->whole)
-                : make_change(ram, scope, &told, row->base, row->whole);
+    return lost ? copy_ram_change(ram, scope, &told, row->base, row->whole)
+                : make_ram_change(ram, scope, &told, row->base, row->whole);
 }
 
-/* Everything that needs memory, in order: the changes, and a node for each text that is put. */
-static int prepare_graft(struct ram *ram, const char *scope, const struct ethos_commit *commit,
-                         struct change **changes, struct node **nodes)
+/* Makes everything that needs memory, in order: the changes, and a node for each text. */
+static int prepare_import(struct ram *ram, const char *scope, const struct ethos_commit *commit,
+                          struct ram_change **changes, struct ram_node **nodes)
 {
     for (size_t i = 0; i < commit->row_count; i++, changes = &(*changes)->next)
-        if (!(*changes = graft_row(ram, scope, &commit->rows[i])))
+        if (!(*changes = make_imported_change(ram, scope, &commit->rows[i])))
             return ETHOS_NOMEM;
     for (size_t i = 0; i < commit->edit_count; i++) {
         const struct ethos_edit *edit = &commit->edits[i];
         if (edit->verdict != ETHOS_EDIT_PUT)
             continue;
-        if (!(*nodes = ram_node(ram, scope, edit->key, edit->text)))
+        if (!(*nodes = ram_make_node(ram, scope, edit->key, edit->text)))
             return ETHOS_NOMEM;
         nodes = &(*nodes)->next;
     }
     return ETHOS_OK;
 }
 
-static void link_graft(struct ram *ram, const char *scope, const struct ethos_commit *commit,
-                       struct change *changes, struct node *nodes)
+static void link_import(struct ram *ram, const char *scope, const struct ethos_commit *commit,
+                        struct ram_change *changes, struct ram_node *nodes)
 {
     while (changes) {
-        struct change *change = changes;
+        struct ram_change *change = changes;
         changes = change->next;
         change->next = ram->changes;
         ram->changes = change;
@@ -214,36 +219,36 @@ static void link_graft(struct ram *ram, const char *scope, const struct ethos_co
     }
     for (size_t i = 0; i < commit->edit_count; i++) {
         const struct ethos_edit *edit = &commit->edits[i];
-        struct node *node = edit->verdict == ETHOS_EDIT_PUT ? nodes : NULL;
+        struct ram_node *node = edit->verdict == ETHOS_EDIT_PUT ? nodes : NULL;
         if (edit->verdict == ETHOS_EDIT_KEEP)
             continue;
         nodes = node ? node->next : nodes;
-        ram_put(ram, scope, edit->key, node);
+        ram_put_text(ram, scope, edit->key, node);
     }
 }
 
-int ram_graft(struct ethos_store *self, const char *scope, const struct ethos_commit *commit,
-              struct ethos_error *error)
+int ram_import_commits(struct ethos_store *self, const char *scope,
+                       const struct ethos_commit *commit, struct ethos_error *error)
 {
     struct ram *ram = (struct ram *)self;
-    struct change *changes = NULL;
-    struct node *nodes = NULL;
-    if (newest_number(ram, scope) != commit->version)
+    struct ram_change *changes = NULL;
+    struct ram_node *nodes = NULL;
+    if (newest_change_number(ram, scope) != commit->version)
         return err_set(error, ETHOS_CONFLICT, "%s: has other changes than those up to %" PRIu64,
                        scope, commit->version);
-    if (prepare_graft(ram, scope, commit, &changes, &nodes) == ETHOS_OK) {
-        link_graft(ram, scope, commit, changes, nodes);
+    if (prepare_import(ram, scope, commit, &changes, &nodes) == ETHOS_OK) {
+        link_import(ram, scope, commit, changes, nodes);
         return ETHOS_OK;
     }
     ram_free_changes(ram, &changes);
     while (nodes)
-        ram_unlink(ram, &nodes);
+        ram_unlink_node(ram, &nodes);
     return err_nomem(error);
 }
 
 /* ---- looking back --------------------------------------------------------------------------- */
 
-static bool is_about(const struct change *change, const char *scope, const char *key)
+static bool is_change_of(const struct ram_change *change, const char *scope, const char *key)
 {
     return strcmp(change->scope, scope) == 0 && (!key || strcmp(change->told.key, key) == 0);
 }
@@ -253,21 +258,22 @@ int ram_history(struct ethos_store *self, const char *scope, const char *key, et
 {
     (void)error;
     int code = ETHOS_OK;
-    const struct change *change = ((struct ram *)self)->changes;
+    const struct ram_change *change = ((struct ram *)self)->changes;
     for (; change && code == ETHOS_OK; change = change->next)
-        if (is_about(change, scope, key))
+        if (is_change_of(change, scope, key))
             code = each(arg, &change->told);
     return code;
 }
 
-/* The change that knows the text of a revision, or NULL. */
-static const struct change *find_version(const struct ram *ram, const char *scope, const char *key,
-                                         const char *revision, struct ethos_view *out_text)
+/* Finds the change that has the text of a revision, or NULL. */
+static const struct ram_change *find_change_with(const struct ram *ram, const char *scope,
+                                                 const char *key, const char *revision,
+                                                 struct ethos_view *out_text)
 {
-    for (const struct change *change = ram->changes; change; change = change->next) {
+    for (const struct ram_change *change = ram->changes; change; change = change->next) {
         bool after = strcmp(change->told.after, revision) == 0;
         *out_text = after ? change->after : change->before;
-        if (is_about(change, scope, key) && out_text->data &&
+        if (is_change_of(change, scope, key) && out_text->data &&
             (after || strcmp(change->told.before, revision) == 0))
             return change;
     }
@@ -279,53 +285,53 @@ int ram_version(struct ethos_store *self, const char *scope, const char *key, co
 {
     struct ram *ram = (struct ram *)self;
     struct ethos_view text;
-    const struct change *change = find_version(ram, scope, key, revision, &text);
+    const struct ram_change *change = find_change_with(ram, scope, key, revision, &text);
     if (!change)
         return err_set(error, ETHOS_NOTFOUND, "%s: never had the revision %s", key, revision);
-    return edit_give(ram->host, text, revision, change->told.time_ms, out_text, error);
+    return edit_fill_text(ram->host, text, revision, change->told.time_ms, out_text, error);
 }
 
 /* ---- conflict copies ------------------------------------------------------------------------ */
 
 /* An id is a number, a dash and the key. */
-static const char *key_of(const struct node *copy)
+static const char *copied_key(const struct ram_node *copy)
 {
     return strchr(copy->key, '-') + 1;
 }
 
-static bool is_copy(const struct node *copy, const char *scope, const char *key,
-                    struct ethos_view text)
+static bool is_copy_of(const struct ram_node *copy, const char *scope, const char *key,
+                       struct ethos_view text)
 {
-    return strcmp(copy->scope, scope) == 0 && strcmp(key_of(copy), key) == 0 &&
+    return strcmp(copy->scope, scope) == 0 && strcmp(copied_key(copy), key) == 0 &&
            view_eq(view_of(copy->text, copy->size), text);
 }
 
-int ram_set_aside(struct ethos_store *self, const char *scope, const char *key,
-                  struct ethos_view text, struct ethos_error *error)
+int ram_add_conflict_copy(struct ethos_store *self, const char *scope, const char *key,
+                          struct ethos_view text, struct ethos_error *error)
 {
     struct ram *ram = (struct ram *)self;
     char id[ETHOS_MAX_KEY + 32];
-    struct node **end = &ram->copies;
+    struct ram_node **end = &ram->copies;
     for (; *end; end = &(*end)->next)
-        if (is_copy(*end, scope, key, text))
+        if (is_copy_of(*end, scope, key, text))
             return ETHOS_OK;
     snprintf(id, sizeof id, "%" PRIu64 "-%s", ++ram->numbers, key);
-    struct node *copy = ram_node(ram, scope, id, text);
+    struct ram_node *copy = ram_make_node(ram, scope, id, text);
     if (!copy)
         return err_nomem(error);
-    ram_link(end, copy);
+    ram_link_node(end, copy);
     return ETHOS_OK;
 }
 
-int ram_conflicts(struct ethos_store *self, const char *scope, ethos_conflict_fn *each, void *arg,
-                  struct ethos_error *error)
+int ram_list_conflicts(struct ethos_store *self, const char *scope, ethos_conflict_fn *each,
+                       void *arg, struct ethos_error *error)
 {
     (void)error;
     int code = ETHOS_OK;
-    const struct node *copy = ((struct ram *)self)->copies;
+    const struct ram_node *copy = ((struct ram *)self)->copies;
     for (; copy && code == ETHOS_OK; copy = copy->next) {
-        const struct ethos_conflict conflict = {copy->key,  key_of(copy), copy->mtime_ms,
-                                                copy->size, NULL,         "copy"};
+        const struct ethos_conflict conflict = {
+            copy->key, copied_key(copy), copy->mtime_ms, copy->size, NULL, "copy"};
         if (strcmp(copy->scope, scope) == 0)
             code = each(arg, &conflict);
     }
@@ -333,15 +339,15 @@ int ram_conflicts(struct ethos_store *self, const char *scope, ethos_conflict_fn
 }
 
 /* The link to a copy; to NULL when there is none. */
-static struct node **find_copy(struct ram *ram, const char *scope, const char *id)
+static struct ram_node **find_copy_link(struct ram *ram, const char *scope, const char *id)
 {
-    struct node **link = &ram->copies;
+    struct ram_node **link = &ram->copies;
     while (*link && (strcmp((*link)->scope, scope) != 0 || strcmp((*link)->key, id) != 0))
         link = &(*link)->next;
     return link;
 }
 
-static int no_copy(const char *id, struct ethos_error *error)
+static int no_such_copy(const char *id, struct ethos_error *error)
 {
     return err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id);
 }
@@ -350,89 +356,89 @@ int ram_conflict_read(struct ethos_store *self, const char *scope, const char *i
                       struct ethos_text *out_text, struct ethos_error *error)
 {
     struct ram *ram = (struct ram *)self;
-    const struct node *copy = *find_copy(ram, scope, id);
+    const struct ram_node *copy = *find_copy_link(ram, scope, id);
     if (!copy)
-        return no_copy(id, error);
-    return edit_give(ram->host, view_of(copy->text, copy->size), copy->revision, copy->mtime_ms,
-                     out_text, error);
+        return no_such_copy(id, error);
+    return edit_fill_text(ram->host, view_of(copy->text, copy->size), copy->revision,
+                          copy->mtime_ms, out_text, error);
 }
 
-int ram_keep(struct ethos_store *self, const char *scope, const char *key, struct ethos_view text,
-             struct ethos_error *error)
+int ram_add_version(struct ethos_store *self, const char *scope, const char *key,
+                    struct ethos_view text, struct ethos_error *error)
 {
     struct ram *ram = (struct ram *)self;
     struct ethos_view known;
     char revision[ETHOS_REVISION_SIZE];
-    const struct node *now = ram_find(ram, scope, key);
-    const struct ethos_change told = edit_seen(key, ram->host->now_ms(ram->host->arg));
+    const struct ram_node *now = ram_find_text(ram, scope, key);
+    const struct ethos_change told = edit_make_seen_change(key, ram->host->now_ms(ram->host->arg));
     hash_revision(text, revision);
-    if (find_version(ram, scope, key, revision, &known))
+    if (find_change_with(ram, scope, key, revision, &known))
         return ETHOS_OK;
-    struct change *change = make_change(
+    struct ram_change *change = make_ram_change(
         ram, scope, &told, now ? view_of(now->text, now->size) : (struct ethos_view){0}, text);
     if (!change)
         return err_nomem(error);
-    ram_record(ram, change);
+    ram_record_changes(ram, change);
     return ETHOS_OK;
 }
 
-int ram_conflict_drop(struct ethos_store *self, const char *scope, const char *id,
-                      struct ethos_error *error)
+int ram_conflict_remove(struct ethos_store *self, const char *scope, const char *id,
+                        struct ethos_error *error)
 {
     struct ram *ram = (struct ram *)self;
-    struct node **link = find_copy(ram, scope, id);
+    struct ram_node **link = find_copy_link(ram, scope, id);
     if (!*link)
-        return no_copy(id, error);
-    const struct node *copy = *link;
-    int code = ram_keep(self, scope, key_of(copy), view_of(copy->text, copy->size), error);
-    if (code == ETHOS_OK)
-        ram_unlink(ram, link);
-    return code;
+        return no_such_copy(id, error);
+    const struct ram_node *copy = *link;
+    TRY(ram_add_version(self, scope, copied_key(copy), view_of(copy->text, copy->size), error));
+    ram_unlink_node(ram, link);
+    return ETHOS_OK;
 }
 
 /* ---- scopes --------------------------------------------------------------------------------- */
 
-/* The scope that comes first after this one, among those that were ever written; NULL at the end. */
-static const char *next_scope(const struct ram *ram, const char *last)
+/* The scope that follows this one among those that were ever written; NULL at the end. */
+static const char *next_written_scope(const struct ram *ram, const char *last)
 {
     const char *next = NULL;
-    for (const struct change *change = ram->changes; change; change = change->next) {
+    for (const struct ram_change *change = ram->changes; change; change = change->next) {
         if (strcmp(change->scope, last) > 0 && (!next || strcmp(change->scope, next) < 0))
             next = change->scope;
     }
-    for (const struct node *copy = ram->copies; copy; copy = copy->next) {
+    for (const struct ram_node *copy = ram->copies; copy; copy = copy->next) {
         if (strcmp(copy->scope, last) > 0 && (!next || strcmp(copy->scope, next) < 0))
             next = copy->scope;
     }
     return next;
 }
 
-int ram_scopes(struct ethos_store *self, ethos_scope_fn *each, void *arg, struct ethos_error *error)
+int ram_list_scopes(struct ethos_store *self, ethos_scope_fn *each, void *arg,
+                    struct ethos_error *error)
 {
     const struct ram *ram = (const struct ram *)self;
     int code = ETHOS_OK;
     (void)error;
-    for (const char *scope = ""; code == ETHOS_OK && (scope = next_scope(ram, scope));)
+    for (const char *scope = ""; code == ETHOS_OK && (scope = next_written_scope(ram, scope));)
         code = each(arg, scope);
     return code;
 }
 
 /* ---- purging -------------------------------------------------------------------------------- */
 
-/* What stands cleansed and is not linked yet, in the order of the lists. */
-struct purging {
+/* The purged nodes and changes, not linked yet, in the order of the lists. */
+struct ram_purge_state {
     struct ram *ram;
     const char *scope;
     struct forget forget;
     bool tell; /* the match of every line */
     struct ethos_purge found;
-    struct node *texts, *copies;
-    struct change *changes;
-    struct change *added; /* what undo stops at, one for each text */
+    struct ram_node *texts, *copies;
+    struct ram_change *changes;
+    struct ram_change *added; /* what undo stops at, one for each text */
 };
 
-/* The name that a key gets, or the key itself. A copy's is behind its number and a dash. */
-static const char *name_after(const struct purging *purging, const char *key,
+/* The new name of a key, or the key itself. In a copy's id it follows the number and a dash. */
+static const char *purged_key(const struct ram_purge_state *purging, const char *key,
                               char renamed[ETHOS_MAX_KEY + 32])
 {
     if (!forget_names(&purging->forget, view_str(key)))
@@ -441,14 +447,15 @@ static const char *name_after(const struct purging *purging, const char *key,
     return renamed;
 }
 
-static bool node_holds(const struct purging *purging, const struct node *node)
+static bool is_matching_node(const struct ram_purge_state *purging, const struct ram_node *node)
 {
     return strcmp(node->scope, purging->scope) == 0 &&
            (forget_names(&purging->forget, view_str(node->key)) ||
             forget_holds(&purging->forget, view_of(node->text, node->size)));
 }
 
-static bool change_holds(const struct purging *purging, const struct change *change)
+static bool is_matching_change(const struct ram_purge_state *purging,
+                               const struct ram_change *change)
 {
     return strcmp(change->scope, purging->scope) == 0 &&
            (forget_names(&purging->forget, view_str(change->told.key)) ||
@@ -457,23 +464,23 @@ static bool change_holds(const struct purging *purging, const struct change *cha
             forget_holds(&purging->forget, change->after));
 }
 
-static int cleanse_nodes(struct purging *purging, const struct node *list, struct node **end,
-                         uint64_t *out_nodes, uint64_t *out_lines)
+static int purge_nodes(struct ram_purge_state *purging, const struct ram_node *list,
+                       struct ram_node **end, uint64_t *out_nodes, uint64_t *out_lines)
 {
     struct str out;
     char renamed[ETHOS_MAX_KEY + 32];
     int code = ETHOS_OK;
     str_init(&out, SIZE_MAX);
-    for (const struct node *node = list; code == ETHOS_OK && node; node = node->next) {
+    for (const struct ram_node *node = list; code == ETHOS_OK && node; node = node->next) {
         struct ethos_view text = view_of(node->text, node->size);
-        if (!node_holds(purging, node))
+        if (!is_matching_node(purging, node))
             continue;
         code = forget_lines(&purging->forget, text, &out, &text, out_lines);
         if (code == ETHOS_OK && purging->tell && out_lines)
             code = forget_tell(&purging->forget, node->key, view_of(node->text, node->size));
         if (code == ETHOS_OK)
-            *end = ram_node(purging->ram, node->scope, name_after(purging, node->key, renamed),
-                            text);
+            *end = ram_make_node(purging->ram, node->scope, purged_key(purging, node->key, renamed),
+                                 text);
         if (code == ETHOS_OK && out_lines && *end &&
             forget_names(&purging->forget, view_str(node->key)))
             purging->found.names++;
@@ -487,100 +494,87 @@ static int cleanse_nodes(struct purging *purging, const struct node *list, struc
     return code;
 }
 
-static int cleanse_change(struct purging *purging, const struct change *change,
-                          struct change **out_change)
+static int purge_change(struct ram_purge_state *purging, const struct ram_change *change,
+                        struct ram_change **out_change)
 {
     struct str before, after;
     struct ethos_view old = change->before, new = change->after;
     struct ethos_change told = change->told;
     char renamed[ETHOS_MAX_KEY + 32];
-    told.key = name_after(purging, told.key, renamed);
+    told.key = purged_key(purging, told.key, renamed);
     if (forget_holds(&purging->forget, view_str(told.actor))) // the name of a key
         told.actor = purging->forget.mark;
     str_init(&before, SIZE_MAX);
     str_init(&after, SIZE_MAX);
     if (forget_lines(&purging->forget, old, &before, &old, NULL) == ETHOS_OK &&
         forget_lines(&purging->forget, new, &after, &new, NULL) == ETHOS_OK)
-        *out_change = make_change(purging->ram, change->scope, &told, old, new);
+        *out_change = make_ram_change(purging->ram, change->scope, &told, old, new);
     str_release(&before);
     str_release(&after);
     return *out_change ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int record_purges(struct purging *purging, const struct ethos_origin *origin)
+static int add_purge_changes(struct ram_purge_state *purging, const struct ethos_origin *origin)
 {
     struct ram *ram = purging->ram;
     struct ethos_origin own = origin ? *origin : (struct ethos_origin){0};
-    struct change **end = &purging->added;
+    struct ram_change **end = &purging->added;
     own.via = "purge";
     own.op_id = NULL;
-    for (const struct node *node = purging->texts; node; node = node->next) {
+    for (const struct ram_node *node = purging->texts; node; node = node->next) {
         const struct ethos_edit edit = {.key = node->key, .actions = "remove"};
-        const struct ethos_change told = edit_change(&edit, &own,
-                                                     ram->host->now_ms(ram->host->arg));
+        const struct ethos_change told = edit_make_change(&edit, &own,
+                                                          ram->host->now_ms(ram->host->arg));
         struct ethos_view text = view_of(node->text, node->size);
-        if (!(*end = make_change(ram, node->scope, &told, text, text)))
+        if (!(*end = make_ram_change(ram, node->scope, &told, text, text)))
             return ETHOS_NOMEM;
         end = &(*end)->next;
     }
     return ETHOS_OK;
 }
 
-static int cleanse_all(struct purging *purging)
+static int purge_everything(struct ram_purge_state *purging)
 {
     struct ram *ram = purging->ram;
     struct ethos_purge *found = &purging->found;
-    struct change **end = &purging->changes;
+    struct ram_change **end = &purging->changes;
     uint64_t texts = 0;
-    int code = cleanse_nodes(purging, ram->texts, &purging->texts, &texts, &found->lines);
+    int code = purge_nodes(purging, ram->texts, &purging->texts, &texts, &found->lines);
     if (code == ETHOS_OK)
-        code = cleanse_nodes(purging, ram->copies, &purging->copies, &found->conflicts, NULL);
-    for (const struct change *change = ram->changes; code == ETHOS_OK && change;
+        code = purge_nodes(purging, ram->copies, &purging->copies, &found->conflicts, NULL);
+    for (const struct ram_change *change = ram->changes; code == ETHOS_OK && change;
          change = change->next) {
-        if (!change_holds(purging, change))
+        if (!is_matching_change(purging, change))
             continue;
-        code = cleanse_change(purging, change, end);
+        code = purge_change(purging, change, end);
         found->versions++;
         end = code == ETHOS_OK ? &(*end)->next : end;
     }
     return code;
 }
 
-/* Puts the cleansed ones in the place of those that hold the needle. */
-static void replace_nodes(struct purging *purging, struct node **link, struct node **cleansed)
+/* Replaces the nodes that contain the text by the purged ones. */
+static void replace_purged_nodes(struct ram_purge_state *purging, struct ram_node **link,
+                                 struct ram_node **cleansed)
 {
     bool sorted = link == &purging->ram->texts;
-    struct node *renamed = NULL; // they belong elsewhere
+    struct ram_node *renamed = NULL; // they move to another place in the list
     while (*link) {
-        struct node *node = *cleansed;
-        if (!node_holds(purging, *link)) {
+        struct ram_node *node = *cleansed;
+        if (!is_matching_node(purging, *link)) {
             link = &(*link)->next;
             continue;
         }
         *cleansed = node->next;
         bool moves = sorted && strcmp(node->key, (*link)->key) != 0;
-        ram_unlink(purging->ram, link);
-        ram_link(moves ? &renamed : link, node);
+        ram_unlink_node(purging->ram, link);
+        ram_link_node(moves ? &renamed : link, node);
         link = moves ? link : &node->next;
     }
     while (renamed) {
-        struct node *node = renamed;
+        struct ram_node *node = renamed;
         renamed = node->next;
-        ram_put(purging->ram, node->scope, node->key, node);
-    }
-}
-
-static void replace_changes(struct purging *purging)
-{
-    const struct ethos_host *host = purging->ram->host;
-    for (struct change **link = &purging->ram->changes; *link; link = &(*link)->next) {
-        struct change *old = *link, *change = purging->changes;
-        if (!change_holds(purging, old))
-            continue;
-        purging->changes = change->next;
-        change->next = old->next;
-        *link = change;
-        host->resize(host->arg, old, 0);
+        ram_put_text(purging->ram, node->scope, node->key, node);
     }
 }
 
@@ -589,25 +583,34 @@ int ram_purge(struct ethos_store *self, const char *scope, const struct ethos_ma
               struct ethos_error *error)
 {
     struct ram *ram = (struct ram *)self;
-    struct purging purging = {.ram = ram, .scope = scope};
+    struct ram_purge_state purging = {.ram = ram, .scope = scope};
     int code = forget_init(&purging.forget, match, error);
     purging.tell = dry_run && match->each;
     if (code != ETHOS_OK)
         return code;
-    code = cleanse_all(&purging);
+    code = purge_everything(&purging);
     if (code == ETHOS_OK)
-        code = record_purges(&purging, origin);
+        code = add_purge_changes(&purging, origin);
     if (code == ETHOS_OK && !dry_run) {
-        replace_nodes(&purging, &ram->texts, &purging.texts);
-        replace_nodes(&purging, &ram->copies, &purging.copies);
-        replace_changes(&purging);
-        ram_record(ram, purging.added);
+        replace_purged_nodes(&purging, &ram->texts, &purging.texts);
+        replace_purged_nodes(&purging, &ram->copies, &purging.copies);
+        const struct ethos_host *host = purging.ram->host;
+        for (struct ram_change **link = &purging.ram->changes; *link; link = &(*link)->next) {
+            struct ram_change *old = *link, *change = purging.changes;
+            if (!is_matching_change(&purging, old))
+                continue;
+            purging.changes = change->next;
+            change->next = old->next;
+            *link = change;
+            host->resize(host->arg, old, 0);
+        }
+        ram_record_changes(ram, purging.added);
         purging.added = NULL;
     }
     while (purging.texts)
-        ram_unlink(ram, &purging.texts);
+        ram_unlink_node(ram, &purging.texts);
     while (purging.copies)
-        ram_unlink(ram, &purging.copies);
+        ram_unlink_node(ram, &purging.copies);
     ram_free_changes(ram, &purging.changes);
     ram_free_changes(ram, &purging.added);
     if (code != ETHOS_OK)

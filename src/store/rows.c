@@ -1,9 +1,9 @@
 /*
- * rows.c: a whole store out of a database that has fetch and commit.
+ * rows.c: makes a whole store of a database that has fetch and commit.
  *
- * Nothing is locked: an update reads, works out what follows, and commits it on condition that the scope
- * still has the version it read. Where somebody else was faster it does so again, after a short pause of
- * random length, so that those who met do not meet again.
+ * Nothing is locked: an update fetches, computes the changes, and commits them on condition that
+ * the scope still has the version that was fetched. If somebody else was faster, it starts again
+ * after a short random pause.
  */
 #include "store/rows.h"
 
@@ -24,7 +24,7 @@
 /* ---- trying again --------------------------------------------------------------------------- */
 
 /* Up to 1, 3, 7, ... ms. */
-static void pause_after(unsigned tries)
+static void pause_randomly(unsigned tries)
 {
     unsigned most = tries < 6 ? 2u << tries : PAUSE_MS;
     unsigned char random = 0;
@@ -32,21 +32,21 @@ static void pause_after(unsigned tries)
     os_sleep_ms(random % most);
 }
 
-static int busy(const char *scope, struct ethos_error *error)
+static int keeps_changing(const char *scope, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_BUSY, "%s: others keep changing it", scope);
     return err_hint(error, code, "try again");
 }
 
-int rows_repeat(const struct rows *self, const char *scope, rows_round_fn *round, void *arg,
-                struct ethos_error *error)
+int rows_retry(const struct rows_store *self, const char *scope, rows_round_fn *round, void *arg,
+               struct ethos_error *error)
 {
     int64_t deadline = os_monotonic_ms() + self->deadline_ms;
     int code = round(arg, error);
     for (unsigned tries = 0; code == ETHOS_CONFLICT; tries++) {
         if (os_monotonic_ms() >= deadline)
-            return busy(scope, error);
-        pause_after(tries);
+            return keeps_changing(scope, error);
+        pause_randomly(tries);
         code = round(arg, error);
     }
     return code;
@@ -54,7 +54,7 @@ int rows_repeat(const struct rows *self, const char *scope, rows_round_fn *round
 
 /* ---- committing ----------------------------------------------------------------------------- */
 
-static int make_token(char out[2 * TOKEN_BYTES + 1], struct ethos_error *error)
+static int make_commit_token(char out[2 * TOKEN_BYTES + 1], struct ethos_error *error)
 {
     unsigned char random[TOKEN_BYTES];
     if (os_random(random, sizeof random) != 0)
@@ -64,7 +64,7 @@ static int make_token(char out[2 * TOKEN_BYTES + 1], struct ethos_error *error)
     return ETHOS_OK;
 }
 
-/* Every commit takes a number at least. */
+/* The version after a commit: at least one more, and the highest row number. */
 static uint64_t next_version(const struct ethos_commit *commit)
 {
     uint64_t next = commit->version + 1;
@@ -75,8 +75,8 @@ static uint64_t next_version(const struct ethos_commit *commit)
     return next;
 }
 
-/* Now and then; never by a clock that stands at its beginning. */
-static void forget_some(struct ethos_commit *commit)
+/* Lets old operation ids be forgotten now and then, unless the clock was never set. */
+static void set_forget_time(struct ethos_commit *commit)
 {
     int64_t before_ms = commit->time_ms - (int64_t)ETHOS_OPID_DAYS * DAY_MS;
     if (commit->version / FORGET_EVERY == commit->next / FORGET_EVERY || before_ms <= 0)
@@ -85,18 +85,16 @@ static void forget_some(struct ethos_commit *commit)
     commit->keep = ETHOS_OPID_COUNT;
 }
 
-int rows_commit(const struct rows *self, const char *scope, struct ethos_commit *commit,
+int rows_commit(const struct rows_store *self, const char *scope, struct ethos_commit *commit,
                 struct ethos_error *error)
 {
     struct ethos_store *inner = self->wrap.inner;
     char token[2 * TOKEN_BYTES + 1];
-    int code = make_token(token, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(make_commit_token(token, error));
     commit->next = next_version(commit);
     commit->token = token;
     commit->time_ms = rows_now_ms(self);
-    forget_some(commit);
+    set_forget_time(commit);
     return inner->ops->commit(inner, scope, commit, error);
 }
 
@@ -106,16 +104,16 @@ static int rows_write(struct ethos_store *self, const char *scope, const char *k
                       const char *expect, struct ethos_view text, const struct ethos_origin *origin,
                       char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
 {
-    return edit_swap(((struct wrap *)self)->host, rows_update, self, scope, key, expect, &text,
-                     origin, out_revision, error);
+    return edit_compare_and_swap(((struct store_wrapper *)self)->host, rows_update, self, scope,
+                                 key, expect, &text, origin, out_revision, error);
 }
 
 static int rows_remove(struct ethos_store *self, const char *scope, const char *key,
                        const char *expect, const struct ethos_origin *origin,
                        struct ethos_error *error)
 {
-    return edit_swap(((struct wrap *)self)->host, rows_update, self, scope, key, expect, NULL,
-                     origin, NULL, error);
+    return edit_compare_and_swap(((struct store_wrapper *)self)->host, rows_update, self, scope,
+                                 key, expect, NULL, origin, NULL, error);
 }
 
 /* ---- what goes straight through ------------------------------------------------------------- */
@@ -137,7 +135,7 @@ static int rows_list(struct ethos_store *self, const char *scope, ethos_entry_fn
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-/* What is asked of the inner store; wrap_new adds what else that one has. */
+/* The slots that are forwarded; wrap_new adds the optional ones of the inner store. */
 static const struct ethos_store_ops straight_ops = {
     .abi = ETHOS_ABI,
     .close = wrap_close,
@@ -146,34 +144,27 @@ static const struct ethos_store_ops straight_ops = {
     .check = wrap_check,
 };
 
-static void fill(struct ethos_store_ops *ops)
-{
-    ops->write = rows_write;
-    ops->remove = rows_remove;
-    ops->update = rows_update;
-    ops->batch = rows_batch;
-    ops->history = rows_history;
-    ops->version = rows_version;
-    ops->purge = rows_purge;
-    ops->set_aside = rows_set_aside;
-    ops->conflicts = rows_conflicts;
-    ops->conflict_read = rows_conflict_read;
-    ops->conflict_drop = rows_conflict_drop;
-    ops->keep = rows_keep;
-    ops->graft = rows_graft;
-}
-
 int store_rows_new(const struct ethos_host *host, struct ethos_store *inner, uint32_t deadline_ms,
                    struct ethos_store **out_store, struct ethos_error *error)
 {
-    struct wrap *wrap;
-    int code = wrap_new(host, &straight_ops, sizeof(struct rows), inner, &wrap, error);
-    if (code != ETHOS_OK)
-        return code;
-    fill(&wrap->ops);
+    struct store_wrapper *wrap;
+    TRY(wrap_new(host, &straight_ops, sizeof(struct rows_store), inner, &wrap, error));
+    wrap->ops.write = rows_write;
+    wrap->ops.remove = rows_remove;
+    wrap->ops.update = rows_update;
+    wrap->ops.batch = rows_batch;
+    wrap->ops.history = rows_history;
+    wrap->ops.version = rows_version;
+    wrap->ops.purge = rows_purge;
+    wrap->ops.set_aside = rows_add_conflict_copy;
+    wrap->ops.conflicts = rows_list_conflicts;
+    wrap->ops.conflict_read = rows_conflict_read;
+    wrap->ops.conflict_drop = rows_conflict_remove;
+    wrap->ops.keep = rows_add_version;
+    wrap->ops.graft = rows_import_commits;
     wrap->ops.name = inner->ops->name;
     wrap->store.capabilities |= ETHOS_STORE_ONCE | ETHOS_STORE_HISTORY;
-    ((struct rows *)wrap)->deadline_ms = deadline_ms;
+    ((struct rows_store *)wrap)->deadline_ms = deadline_ms;
     *out_store = &wrap->store;
     return ETHOS_OK;
 }

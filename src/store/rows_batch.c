@@ -1,9 +1,9 @@
 /*
  * rows_batch.c: several updates of one scope as one fetch and one commit.
  *
- * Every key of every update is fetched once. Each update is then asked over the texts that those before it
- * left, in memory, and what it changes becomes rows with numbers of their own; the texts that stand in the
- * end, all rows and all operation ids are one commit.
+ * Every key of every update is fetched once. Each update is then asked over the texts that those
+ * before it left, in memory, and what it changes becomes rows with numbers of their own; the texts
+ * that stand in the end, all rows and all operation ids are one commit.
  */
 #include <string.h>
 
@@ -14,13 +14,15 @@
 #include "store/rows.h"
 #include "store/update_steps.h"
 
-struct job {
-    const struct rows *self;
+struct rows_job {
+    const struct rows_store *self;
     const char *scope;
     struct ethos_edit_call *calls;
     size_t count;
 
-    /* Each key and id once. Of a key: old as fetched; text and revision as the updates left them. */
+    /*
+     * Each key and id once. Of a key: old as fetched; text and revision as the updates left them.
+     */
     struct arena arena;
     struct ethos_fetch fetch;
     const char **op_ids;
@@ -36,7 +38,7 @@ struct job {
 
 /* ---- gathering ------------------------------------------------------------------------------ */
 
-static struct ethos_edit *find_key(const struct job *job, const char *key)
+static struct ethos_edit *find_fetched_key(const struct rows_job *job, const char *key)
 {
     for (size_t i = 0; i < job->fetch.count; i++) {
         if (strcmp(job->fetch.edits[i].key, key) == 0)
@@ -45,7 +47,7 @@ static struct ethos_edit *find_key(const struct job *job, const char *key)
     return NULL;
 }
 
-static const struct ethos_text *find_record(const struct job *job, const char *op_id)
+static const struct ethos_text *find_fetched_record(const struct rows_job *job, const char *op_id)
 {
     for (size_t i = 0; i < job->fetch.op_count; i++) {
         if (strcmp(job->op_ids[i], op_id) == 0)
@@ -54,19 +56,8 @@ static const struct ethos_text *find_record(const struct job *job, const char *o
     return NULL;
 }
 
-static void add_names(struct job *job, const struct ethos_edit_call *call)
-{
-    struct ethos_fetch *fetch = &job->fetch;
-    for (size_t i = 0; i < call->count; i++) {
-        if (!find_key(job, call->edits[i].key))
-            fetch->edits[fetch->count++].key = call->edits[i].key;
-    }
-    if (opid_given(call->origin) && !find_record(job, call->origin->op_id))
-        job->op_ids[fetch->op_count++] = call->origin->op_id;
-}
-
-/* Room for all that a round can make. */
-static int prepare(struct job *job, struct ethos_error *error)
+/* Allocates everything a round can need. */
+static int prepare_job(struct rows_job *job, struct ethos_error *error)
 {
     struct ethos_fetch *fetch = &job->fetch;
     size_t edits = 0, calls = job->count;
@@ -80,33 +71,43 @@ static int prepare(struct job *job, struct ethos_error *error)
     if (!fetch->edits || !fetch->records || !job->op_ids || !job->rows || !job->done)
         return err_nomem(error);
     fetch->op_ids = job->op_ids;
-    for (size_t i = 0; i < calls; i++)
-        add_names(job, &job->calls[i]);
+    for (size_t i = 0; i < calls; i++) {
+        const struct ethos_edit_call *call = &job->calls[i];
+        for (size_t k = 0; k < call->count; k++) {
+            if (!find_fetched_key(job, call->edits[k].key))
+                fetch->edits[fetch->count++].key = call->edits[k].key;
+        }
+        if (opid_is_given(call->origin) && !find_fetched_record(job, call->origin->op_id))
+            job->op_ids[fetch->op_count++] = call->origin->op_id;
+    }
     return ETHOS_OK;
 }
 
-/* What was fetched and worked out goes; the names stay. */
-static void reset(struct job *job)
+/* Frees what was fetched and made in a round; keys and ids stay. */
+static void reset_round(struct rows_job *job)
 {
     const struct ethos_host *host = job->self->wrap.host;
     for (size_t i = 0; i < job->fetch.count; i++)
-        edit_absent(host, &job->fetch.edits[i].old);
+        edit_free_text(host, &job->fetch.edits[i].old);
     for (size_t i = 0; i < job->fetch.op_count; i++)
-        edit_absent(host, &job->fetch.records[i]);
+        edit_free_text(host, &job->fetch.records[i]);
     arena_release(&job->round);
     job->row_count = job->done_count = 0;
-    job->first = 0; // whoever fails now fails everyone
+    job->first = 0; // a failure from here on fails every update
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
-/* Was this operation done before, or by an earlier update of these? ETHOS_NOTFOUND when not. */
-static int recall(const struct job *job, const struct ethos_edit_call *call)
+/*
+ * Answers an update that was done before, or by an earlier one of these. ETHOS_NOTFOUND when it is
+ * new.
+ */
+static int find_repeated_update(const struct rows_job *job, const struct ethos_edit_call *call)
 {
     struct ethos_view record = {0};
-    if (!opid_given(call->origin))
+    if (!opid_is_given(call->origin))
         return ETHOS_NOTFOUND;
-    const struct ethos_text *fetched = find_record(job, call->origin->op_id);
+    const struct ethos_text *fetched = find_fetched_record(job, call->origin->op_id);
     if (fetched->data)
         record = view_of(fetched->data, fetched->size);
     for (size_t i = 0; i < job->done_count; i++) {
@@ -115,45 +116,43 @@ static int recall(const struct job *job, const struct ethos_edit_call *call)
     }
     if (!record.data)
         return ETHOS_NOTFOUND;
-    return opid_recall(record, call->origin, call->edits, call->count, call->error);
+    return opid_apply_record(record, call->origin, call->edits, call->count, call->error);
 }
 
-/* `old` of every edit is a copy of its own: the caller keeps it. */
-static int give_old(const struct job *job, const struct ethos_edit_call *call)
+/* Sets `old` of every edit to a copy, which the caller keeps. */
+static int fill_old_texts(const struct rows_job *job, const struct ethos_edit_call *call)
 {
     const struct ethos_host *host = job->self->wrap.host;
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < call->count; i++) {
-        const struct ethos_edit *key = find_key(job, call->edits[i].key);
+        const struct ethos_edit *key = find_fetched_key(job, call->edits[i].key);
         bool fetched = key->text.data == key->old.data;
         if (key->text.data)
-            code = edit_give(host, key->text, key->revision,
-                             fetched ? key->old.mtime_ms : rows_now_ms(job->self),
-                             &call->edits[i].old, call->error);
+            code = edit_fill_text(host, key->text, key->revision,
+                                  fetched ? key->old.mtime_ms : rows_now_ms(job->self),
+                                  &call->edits[i].old, call->error);
         else
-            edit_absent(host, &call->edits[i].old);
+            edit_free_text(host, &call->edits[i].old);
     }
     return code;
 }
 
-static int ask(const struct job *job, const struct ethos_edit_call *call)
+static int run_update_callback(const struct rows_job *job, const struct ethos_edit_call *call)
 {
-    int code = edit_check(call->edits, call->count, call->error);
+    int code = edit_check_keys(call->edits, call->count, call->error);
     if (code == ETHOS_OK)
-        code = recall(job, call);
+        code = find_repeated_update(job, call);
     if (code != ETHOS_NOTFOUND)
         return code;
-    code = give_old(job, call);
-    if (code == ETHOS_OK)
-        code = edit_ask(call->edits, call->count, call->edit, call->arg, call->error);
-    if (code == ETHOS_OK)
-        edit_finish(call->edits, call->count);
-    return code;
+    TRY(fill_old_texts(job, call));
+    TRY(edit_run_callback(call->edits, call->count, call->edit, call->arg, call->error));
+    edit_set_revisions(call->edits, call->count);
+    return ETHOS_OK;
 }
 
 /* ---- what follows --------------------------------------------------------------------------- */
 
-static struct ethos_view text_after(const struct ethos_edit *edit)
+static struct ethos_view edited_text(const struct ethos_edit *edit)
 {
     if (edit->verdict != ETHOS_EDIT_PUT)
         return (struct ethos_view){0};
@@ -165,33 +164,33 @@ static const char *revision_or_absent(const char *revision)
     return *revision ? revision : "absent";
 }
 
-/* Rows from `count` on; the job has them when all of the update is there. */
-static int make_rows(struct job *job, const struct ethos_edit_call *call, size_t *count)
+/* Makes rows from `count` on; the job takes them once the whole update is there. */
+static int make_update_rows(struct rows_job *job, const struct ethos_edit_call *call, size_t *count)
 {
     for (size_t i = 0; i < call->count; i++) {
         const struct ethos_edit *edit = &call->edits[i];
-        if (!edit_changes(edit))
+        if (!edit_is_change(edit))
             continue;
         struct ethos_row *row = &job->rows[(*count)++];
         *row = (struct ethos_row){
-            .change = edit_change(edit, call->origin, rows_now_ms(job->self))};
+            .change = edit_make_change(edit, call->origin, rows_now_ms(job->self))};
         row->change.number = job->fetch.version + *count;
         row->change.before = revision_or_absent(edit->old.revision);
         row->change.after = revision_or_absent(edit->revision);
-        if (rows_describe(view_of(edit->old.data, edit->old.size), text_after(edit), &job->round,
-                          row) != ETHOS_OK)
+        if (rows_describe_row(view_of(edit->old.data, edit->old.size), edited_text(edit),
+                              &job->round, row) != ETHOS_OK)
             return err_nomem(call->error);
     }
     return ETHOS_OK;
 }
 
-/* The record by which a repeat is known and answered, at the end of job->done. */
-static int make_done(struct job *job, const struct ethos_edit_call *call)
+/* Makes the record by which a repeat is recognised, at the end of job->done. */
+static int add_done_record(struct rows_job *job, const struct ethos_edit_call *call)
 {
     struct str record;
     str_init(&record, ETHOS_MAX_STORE_BYTES);
-    int code = opid_record(call->origin, rows_now_ms(job->self), call->edits, call->count, &record,
-                           call->error);
+    int code = opid_make_record(call->origin, rows_now_ms(job->self), call->edits, call->count,
+                                &record, call->error);
     char *copy = code == ETHOS_OK ? arena_copy(&job->round, str_view(&record)) : NULL;
     if (code == ETHOS_OK && !copy)
         code = err_nomem(call->error);
@@ -201,29 +200,27 @@ static int make_done(struct job *job, const struct ethos_edit_call *call)
     return code;
 }
 
-/* What an update changed is what those after it see. */
-static int take_over(struct job *job, const struct ethos_edit_call *call)
+/* Makes the texts of an update those that the next updates see. */
+static int apply_update(struct rows_job *job, const struct ethos_edit_call *call)
 {
     size_t row_count = job->row_count;
-    int code = make_rows(job, call, &row_count);
-    if (code == ETHOS_OK && opid_given(call->origin))
-        code = make_done(job, call);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(make_update_rows(job, call, &row_count));
+    if (opid_is_given(call->origin))
+        TRY(add_done_record(job, call));
     job->row_count = row_count;
-    job->done_count += opid_given(call->origin) ? 1 : 0;
+    job->done_count += opid_is_given(call->origin) ? 1 : 0;
     for (size_t i = 0; i < call->count; i++) {
         const struct ethos_edit *edit = &call->edits[i];
-        if (!edit_changes(edit))
+        if (!edit_is_change(edit))
             continue;
-        struct ethos_edit *key = find_key(job, edit->key);
-        key->text = text_after(edit);
+        struct ethos_edit *key = find_fetched_key(job, edit->key);
+        key->text = edited_text(edit);
         memcpy(key->revision, edit->revision, sizeof key->revision);
     }
     return ETHOS_OK;
 }
 
-static void ask_all(struct job *job)
+static void run_all_updates(struct rows_job *job)
 {
     for (size_t i = 0; i < job->fetch.count; i++) {
         struct ethos_edit *key = &job->fetch.edits[i];
@@ -233,10 +230,10 @@ static void ask_all(struct job *job)
     job->first = job->count;
     for (size_t i = 0; i < job->count; i++) {
         struct ethos_edit_call *call = &job->calls[i];
-        call->code = ask(job, call);
-        if (call->code != ETHOS_OK || !edit_any_changes(call->edits, call->count))
+        call->code = run_update_callback(job, call);
+        if (call->code != ETHOS_OK || !edit_has_changes(call->edits, call->count))
             continue;
-        call->code = take_over(job, call);
+        call->code = apply_update(job, call);
         if (call->code == ETHOS_OK && job->first == job->count)
             job->first = i;
     }
@@ -244,7 +241,7 @@ static void ask_all(struct job *job)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static int commit(struct job *job, struct ethos_error *error)
+static int commit_job(struct rows_job *job, struct ethos_error *error)
 {
     struct ethos_commit commit = {
         .version = job->fetch.version,
@@ -263,44 +260,37 @@ static int commit(struct job *job, struct ethos_error *error)
     return rows_commit(job->self, job->scope, &commit, error);
 }
 
-static int round_of(void *arg, struct ethos_error *error)
+static int run_round(void *arg, struct ethos_error *error)
 {
-    struct job *job = arg;
+    struct rows_job *job = arg;
     struct ethos_store *inner = job->self->wrap.inner;
-    reset(job);
-    int code = inner->ops->fetch(inner, job->scope, &job->fetch, error);
-    if (code != ETHOS_OK)
-        return code;
-    ask_all(job);
-    return job->first < job->count ? commit(job, error) : ETHOS_OK;
-}
-
-/* Those before the first change saw what is there; all others saw what never came to be. */
-static void fail(const struct job *job, int code, const struct ethos_error *error)
-{
-    for (size_t i = job->first; i < job->count; i++) {
-        job->calls[i].code = code;
-        if (job->calls[i].error)
-            *job->calls[i].error = *error;
-    }
+    reset_round(job);
+    TRY(inner->ops->fetch(inner, job->scope, &job->fetch, error));
+    run_all_updates(job);
+    return job->first < job->count ? commit_job(job, error) : ETHOS_OK;
 }
 
 void rows_batch(struct ethos_store *self, const char *scope, struct ethos_edit_call *calls,
                 size_t count)
 {
-    struct job job = {
-        .self = (const struct rows *)self, .scope = scope, .calls = calls, .count = count};
+    struct rows_job job = {
+        .self = (const struct rows_store *)self, .scope = scope, .calls = calls, .count = count};
     struct ethos_error error = {0};
     if (count == 0)
         return;
     arena_init(&job.arena);
     arena_init(&job.round);
-    int code = prepare(&job, &error);
+    int code = prepare_job(&job, &error);
     if (code == ETHOS_OK)
-        code = rows_repeat(job.self, scope, round_of, &job, &error);
-    if (code != ETHOS_OK)
-        fail(&job, code, &error);
-    reset(&job);
+        code = rows_retry(job.self, scope, run_round, &job, &error);
+    if (code != ETHOS_OK) {
+        for (size_t i = job.first; i < job.count; i++) {
+            job.calls[i].code = code;
+            if (job.calls[i].error)
+                *job.calls[i].error = error;
+        }
+    }
+    reset_round(&job);
     arena_release(&job.arena);
 }
 

@@ -1,9 +1,10 @@
 /*
- * rows_history.c: rows as changes: making one, telling of them, and a recorded text again.
+ * rows_history.c: makes rows of changes, lists them, and rebuilds a version from them.
  *
- * A row keeps the diff from the text before it, and now and then the whole text after it. So a version is
- * looked for backwards, by its hash, until a text is met that needs no other; from there the diffs lead back,
- * and every text on the way must have the hash that its row names.
+ * A row stores the diff from the text before it, and now and then the whole text after it. A
+ * version is searched backwards by its revision until a text is found that needs no other; from
+ * there the diffs are applied, and every text on the way must have the revision that its row
+ * names.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,16 +24,17 @@
 /* ---- describing ----------------------------------------------------------------------------- */
 
 /*
- * Numbers are the scope's: the rows of one key may be every other one, or every tenth. These multiples
- * are spread evenly over any such row (the golden ratio), so each key has its share of whole texts.
+ * Numbers are the scope's, so the rows of a key may have every other number, or every tenth.
+ * Multiples of the golden ratio spread evenly over any such series, so each key gets its share of
+ * whole texts.
  */
-static bool keeps_whole(uint64_t number)
+static bool is_stored_whole(uint64_t number)
 {
     return number * UINT64_C(0x9E3779B97F4A7C15) >> (64 - ROWS_WHOLE_BITS) == 0;
 }
 
-static int leads_there(struct ethos_view diff, struct ethos_view before, struct ethos_view after,
-                       bool *out_exact)
+static int check_diff(struct ethos_view diff, struct ethos_view before, struct ethos_view after,
+                      bool *out_exact)
 {
     struct str text;
     str_init(&text, SIZE_MAX);
@@ -42,7 +44,7 @@ static int leads_there(struct ethos_view diff, struct ethos_view before, struct 
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
 
-static const char *name_revision(struct ethos_view text, struct arena *arena)
+static const char *text_revision(struct ethos_view text, struct arena *arena)
 {
     char revision[ETHOS_REVISION_SIZE];
     if (!text.data)
@@ -51,8 +53,8 @@ static const char *name_revision(struct ethos_view text, struct arena *arena)
     return arena_str(arena, revision);
 }
 
-/* A text that is there whole needs no long diff; between characters, not within one. */
-static void cut(struct str *diff)
+/* Cuts the diff of a text that is stored whole; between characters, not within one. */
+static void cut_diff(struct str *diff)
 {
     size_t size = HISTORY_DIFF_BYTES;
     while (size > 0 && ((unsigned char)diff->data[size] & 0xC0) == 0x80)
@@ -60,16 +62,16 @@ static void cut(struct str *diff)
     str_truncate(diff, size);
 }
 
-static int set_diff(struct str *diff, struct ethos_view before, struct ethos_view after,
-                    struct arena *arena, struct ethos_row *row)
+static int set_row_diff(struct str *diff, struct ethos_view before, struct ethos_view after,
+                        struct arena *arena, struct ethos_row *row)
 {
     bool exact;
-    if (leads_there(str_view(diff), before, after, &exact) != ETHOS_OK)
+    if (check_diff(str_view(diff), before, after, &exact) != ETHOS_OK)
         return ETHOS_NOMEM;
-    bool whole = !exact || diff->size >= after.size || keeps_whole(row->change.number);
+    bool whole = !exact || diff->size >= after.size || is_stored_whole(row->change.number);
     row->whole = whole ? after : (struct ethos_view){0};
     if (row->whole.data && diff->size > HISTORY_DIFF_BYTES) {
-        cut(diff);
+        cut_diff(diff);
         exact = false;
     }
     const char *copy = arena_copy(arena, str_view(diff));
@@ -78,15 +80,15 @@ static int set_diff(struct str *diff, struct ethos_view before, struct ethos_vie
     return copy ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-int rows_describe(struct ethos_view before, struct ethos_view after, struct arena *arena,
-                  struct ethos_row *row)
+int rows_describe_row(struct ethos_view before, struct ethos_view after, struct arena *arena,
+                      struct ethos_row *row)
 {
     struct ethos_change *change = &row->change;
     struct str diff;
     if (!change->before)
-        change->before = name_revision(before, arena);
+        change->before = text_revision(before, arena);
     if (!change->after)
-        change->after = name_revision(after, arena);
+        change->after = text_revision(after, arena);
     if (!change->before || !change->after)
         return ETHOS_NOMEM;
     change->bytes_before = before.size;
@@ -94,13 +96,13 @@ int rows_describe(struct ethos_view before, struct ethos_view after, struct aren
     str_init(&diff, SIZE_MAX);
     int code = diff_unified(before, after, change->key, &diff);
     if (code == ETHOS_OK)
-        code = set_diff(&diff, before, after, arena, row);
+        code = set_row_diff(&diff, before, after, arena, row);
     str_release(&diff);
     return code == ETHOS_OK ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-int rows_follow(const struct ethos_row *row, struct ethos_view before, struct str *out,
-                bool *out_known)
+int rows_apply_row(const struct ethos_row *row, struct ethos_view before, struct str *out,
+                   bool *out_known)
 {
     char revision[ETHOS_REVISION_SIZE];
     int code = ETHOS_OK;
@@ -116,8 +118,8 @@ int rows_follow(const struct ethos_row *row, struct ethos_view before, struct st
 
 /* ---- page by page --------------------------------------------------------------------------- */
 
-/* Where a walk is; each is asked for every row of one page. */
-struct page {
+/* The position of a walk; each is called for every row of one page. */
+struct rows_page {
     const char *scope, *key;
     ethos_row_fn *each;
     void *arg;
@@ -127,47 +129,47 @@ struct page {
     bool last; /* there are no rows below */
 };
 
-static int take_row(void *arg, const struct ethos_row *row)
+static int count_page_row(void *arg, const struct ethos_row *row)
 {
-    struct page *page = arg;
+    struct rows_page *page = arg;
     page->below = row->change.number;
     page->count++;
     return page->each(page->arg, row);
 }
 
-static int next_page(const struct rows *self, struct page *page, struct ethos_error *error)
+static int read_next_page(const struct rows_store *self, struct rows_page *page,
+                          struct ethos_error *error)
 {
     struct ethos_store *inner = self->wrap.inner;
     size_t limit = page->limit ? page->limit : page->below ? ROWS_PAGE : ROWS_FIRST;
     page->count = page->limit = 0;
-    int code = inner->ops->rows(inner, page->scope, page->key, page->below, limit, take_row, page,
-                                error);
+    int code = inner->ops->rows(inner, page->scope, page->key, page->below, limit, count_page_row,
+                                page, error);
     page->last = code == ETHOS_OK && (page->count < limit || page->below <= 1);
     return code;
 }
 
-int rows_each(const struct rows *self, const char *scope, const char *key, ethos_row_fn *each,
-              void *arg, struct ethos_error *error)
+int rows_for_each(const struct rows_store *self, const char *scope, const char *key,
+                  ethos_row_fn *each, void *arg, struct ethos_error *error)
 {
-    struct page page = {.scope = scope, .key = key, .each = each, .arg = arg};
-    int code = ETHOS_OK;
-    while (code == ETHOS_OK && !page.last)
-        code = next_page(self, &page, error);
-    return code;
+    struct rows_page page = {.scope = scope, .key = key, .each = each, .arg = arg};
+    while (!page.last)
+        TRY(read_next_page(self, &page, error));
+    return ETHOS_OK;
 }
 
 /* ---- history -------------------------------------------------------------------------------- */
 
-/* The changes of a page, so that whoever is told of them may call the store. */
-struct kept {
+/* A copy of the changes of a page, so that their receiver may call the store. */
+struct page_changes {
     struct arena arena;
     struct ethos_change changes[ROWS_PAGE];
     size_t count, bytes;
 };
 
-static int keep_change(void *arg, const struct ethos_row *row)
+static int copy_page_change(void *arg, const struct ethos_row *row)
 {
-    struct kept *kept = arg;
+    struct page_changes *kept = arg;
     if (kept->count == ROWS_PAGE)
         return ENOUGH; // of a store that gives more than it was asked for
     if (history_copy(&row->change, &kept->arena, &kept->changes[kept->count]) != ETHOS_OK)
@@ -177,13 +179,13 @@ static int keep_change(void *arg, const struct ethos_row *row)
     return kept->bytes < ROWS_PAGE_BYTES ? ETHOS_OK : ENOUGH;
 }
 
-static int tell_page(const struct rows *self, struct page *page, ethos_change_fn *each, void *arg,
-                     struct ethos_error *error)
+static int report_page_changes(const struct rows_store *self, struct rows_page *page,
+                               ethos_change_fn *each, void *arg, struct ethos_error *error)
 {
-    struct kept kept = {0};
+    struct page_changes kept = {0};
     arena_init(&kept.arena);
     page->arg = &kept;
-    int code = next_page(self, page, error);
+    int code = read_next_page(self, page, error);
     if (code == ETHOS_NOMEM)
         err_nomem(error);
     if (code == ENOUGH)
@@ -197,32 +199,31 @@ static int tell_page(const struct rows *self, struct page *page, ethos_change_fn
 int rows_history(struct ethos_store *self, const char *scope, const char *key,
                  ethos_change_fn *each, void *arg, struct ethos_error *error)
 {
-    struct page page = {.scope = scope, .key = key, .each = keep_change};
-    int code = ETHOS_OK;
-    while (code == ETHOS_OK && !page.last)
-        code = tell_page((const struct rows *)self, &page, each, arg, error);
-    return code;
+    struct rows_page page = {.scope = scope, .key = key, .each = copy_page_change};
+    while (!page.last)
+        TRY(report_page_changes((const struct rows_store *)self, &page, each, arg, error));
+    return ETHOS_OK;
 }
 
 /* ---- versions ------------------------------------------------------------------------------- */
 
-/* A row on the way to a text, oldest first. */
-struct step {
-    struct step *next;
+/* A row that leads to the version, oldest first. */
+struct version_step {
+    struct version_step *next;
     struct ethos_row row;
 };
 
-struct way {
+struct version_path {
     struct arena arena;
     const char *wanted; /* the revision that an older row must lead to */
-    struct step *steps;
+    struct version_step *steps;
     struct ethos_view base; /* what the oldest step starts from, where it needs a text */
     int64_t time_ms;        /* of the row that leads to the version itself, */
     uint64_t number;        /* and its number */
     bool found, founded;    /* it is there; the base is known or not needed */
 };
 
-static int copy_view(struct arena *arena, struct ethos_view *view)
+static int copy_into_arena(struct arena *arena, struct ethos_view *view)
 {
     if (!view->data)
         return ETHOS_OK;
@@ -230,23 +231,23 @@ static int copy_view(struct arena *arena, struct ethos_view *view)
     return view->data ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int add_step(struct way *way, const struct ethos_row *row)
+static int add_version_step(struct version_path *way, const struct ethos_row *row)
 {
-    struct step *step = arena_alloc(&way->arena, sizeof *step);
+    struct version_step *step = arena_alloc(&way->arena, sizeof *step);
     if (!step)
         return ETHOS_NOMEM;
     step->row.whole = row->whole;
     step->row.change.after = way->wanted;
     step->row.change.diff = row->whole.data ? (struct ethos_view){0} : row->change.diff;
-    if (copy_view(&way->arena, &step->row.whole) != ETHOS_OK ||
-        copy_view(&way->arena, &step->row.change.diff) != ETHOS_OK)
+    if (copy_into_arena(&way->arena, &step->row.whole) != ETHOS_OK ||
+        copy_into_arena(&way->arena, &step->row.change.diff) != ETHOS_OK)
         return ETHOS_NOMEM;
     step->next = way->steps;
     way->steps = step;
     return ETHOS_OK;
 }
 
-static void note_found(struct way *way, const struct ethos_row *row)
+static void mark_version_found(struct version_path *way, const struct ethos_row *row)
 {
     if (way->found)
         return;
@@ -255,26 +256,26 @@ static void note_found(struct way *way, const struct ethos_row *row)
     way->number = row->change.number;
 }
 
-/* The way begins with the text before a row. */
-static int take_base(struct way *way, const struct ethos_row *row)
+/* Starts from the text before a row. */
+static int use_row_base(struct version_path *way, const struct ethos_row *row)
 {
     way->base = row->base;
-    note_found(way, row);
+    mark_version_found(way, row);
     way->founded = true;
-    return copy_view(&way->arena, &way->base) == ETHOS_OK ? ENOUGH : ETHOS_NOMEM;
+    return copy_into_arena(&way->arena, &way->base) == ETHOS_OK ? ENOUGH : ETHOS_NOMEM;
 }
 
-static bool has_base(const struct ethos_row *row, const char *wanted)
+static bool is_base_wanted(const struct ethos_row *row, const char *wanted)
 {
     return row->base.data && strcmp(row->change.before, wanted) == 0;
 }
 
-static int look_back(void *arg, const struct ethos_row *row)
+static int search_row(void *arg, const struct ethos_row *row)
 {
-    struct way *way = arg;
+    struct version_path *way = arg;
     if (strcmp(row->change.after, way->wanted) == 0) {
-        note_found(way, row);
-        if (add_step(way, row) != ETHOS_OK)
+        mark_version_found(way, row);
+        if (add_version_step(way, row) != ETHOS_OK)
             return ETHOS_NOMEM;
         way->founded = row->whole.data || strcmp(row->change.before, "absent") == 0;
         if (way->founded)
@@ -283,44 +284,45 @@ static int look_back(void *arg, const struct ethos_row *row)
         if (!way->wanted)
             return ETHOS_NOMEM;
     }
-    return has_base(row, way->wanted) ? take_base(way, row) : ETHOS_OK;
+    return is_base_wanted(row, way->wanted) ? use_row_base(way, row) : ETHOS_OK;
 }
 
-/* One page, of rows beside the one that the last version was found by: no more than `span` newer. */
-static int look_near(const struct rows *self, struct page *page, uint64_t span,
-                     struct ethos_error *error)
+/* Searches one page of rows near the last version found, at most `span` newer. */
+static int search_near(const struct rows_store *self, struct rows_page *page, uint64_t span,
+                       struct ethos_error *error)
 {
     page->below = self->near.number + span + 1;
     page->limit = (size_t)span;
-    return next_page(self, page, error);
+    return read_next_page(self, page, error);
 }
 
 /*
- * Whoever goes through a history asks for one version after the other: the next one is looked for beside the
- * last one, and from the newest row on only when it is not there.
+ * Versions are mostly asked for one after the other: searches near the last one first, and from
+ * the newest row only if it is not there.
  */
-static int look(const struct rows *self, const char *scope, const char *key, struct way *way,
-                struct ethos_error *error)
+static int search_version(const struct rows_store *self, const char *scope, const char *key,
+                          struct version_path *way, struct ethos_error *error)
 {
-    struct page page = {.scope = scope, .key = key, .each = look_back, .arg = way};
+    struct rows_page page = {.scope = scope, .key = key, .each = search_row, .arg = way};
     int code = ETHOS_OK;
     if (strcmp(self->near.scope, scope) == 0) {
-        code = look_near(self, &page, ROWS_FIRST, error);
+        code = search_near(self, &page, ROWS_FIRST, error);
         if (code == ETHOS_OK && !way->found)
-            code = look_near(self, &page, ROWS_PAGE, error);
+            code = search_near(self, &page, ROWS_PAGE, error);
     }
     if (code == ETHOS_OK && !way->found)
-        page = (struct page){.scope = scope, .key = key, .each = look_back, .arg = way};
+        page = (struct rows_page){.scope = scope, .key = key, .each = search_row, .arg = way};
     while (code == ETHOS_OK && !page.last)
-        code = next_page(self, &page, error);
+        code = read_next_page(self, &page, error);
     return code;
 }
 
-static int find_way(struct rows *self, const char *scope, const char *key, struct way *way,
-                    struct ethos_error *error)
+static int find_version_path(struct rows_store *self, const char *scope, const char *key,
+                             struct version_path *way, struct ethos_error *error)
 {
     const char *revision = way->wanted;
-    int code = strcmp(revision, "absent") == 0 ? ETHOS_OK : look(self, scope, key, way, error);
+    int code = strcmp(revision, "absent") == 0 ? ETHOS_OK
+                                               : search_version(self, scope, key, way, error);
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code != ETHOS_OK && code != ENOUGH)
@@ -332,16 +334,16 @@ static int find_way(struct rows *self, const char *scope, const char *key, struc
     return ETHOS_OK;
 }
 
-/* Goes the way; ETHOS_CORRUPT where it does not lead on. */
-static int go(const struct way *way, struct str *text, struct str *spare)
+/* Applies the diffs; ETHOS_CORRUPT where they do not lead to the version. */
+static int follow_path(const struct version_path *way, struct str *text, struct str *spare)
 {
     char revision[ETHOS_REVISION_SIZE];
     if (str_add(text, way->base) != ETHOS_OK)
         return ETHOS_NOMEM;
     hash_revision(way->base, revision);
     bool known = way->founded && (!way->base.data || strcmp(revision, way->wanted) == 0);
-    for (const struct step *step = way->steps; known && step; step = step->next) {
-        if (rows_follow(&step->row, str_view(text), spare, &known) != ETHOS_OK)
+    for (const struct version_step *step = way->steps; known && step; step = step->next) {
+        if (rows_apply_row(&step->row, str_view(text), spare, &known) != ETHOS_OK)
             return ETHOS_NOMEM;
         struct str swap = *text;
         *text = *spare;
@@ -350,29 +352,30 @@ static int go(const struct way *way, struct str *text, struct str *spare)
     return known ? ETHOS_OK : ETHOS_CORRUPT;
 }
 
-static int corrupt(const char *key, const char *revision, struct ethos_error *error)
+static int broken_history(const char *key, const char *revision, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_CORRUPT, "%s: the history does not lead to the revision %s",
                        key, revision);
     return err_hint(error, code, "choose another version of its history");
 }
 
-static int rebuild(struct rows *self, const char *scope, const char *key, const char *revision,
-                   struct ethos_text *out_text, struct ethos_error *error)
+static int rebuild_row_version(struct rows_store *self, const char *scope, const char *key,
+                               const char *revision, struct ethos_text *out_text,
+                               struct ethos_error *error)
 {
-    struct way way = {.wanted = revision};
+    struct version_path way = {.wanted = revision};
     struct str text, spare;
     arena_init(&way.arena);
     str_init(&text, ETHOS_MAX_STORE_BYTES);
     str_init(&spare, ETHOS_MAX_STORE_BYTES);
-    int code = find_way(self, scope, key, &way, error);
+    int code = find_version_path(self, scope, key, &way, error);
     if (code == ETHOS_OK) {
-        code = go(&way, &text, &spare);
+        code = follow_path(&way, &text, &spare);
         if (code == ETHOS_OK)
-            code = edit_give(self->wrap.host, str_view(&text), revision, way.time_ms, out_text,
-                             error);
+            code = edit_fill_text(self->wrap.host, str_view(&text), revision, way.time_ms, out_text,
+                                  error);
         else
-            code = code == ETHOS_NOMEM ? err_nomem(error) : corrupt(key, revision, error);
+            code = code == ETHOS_NOMEM ? err_nomem(error) : broken_history(key, revision, error);
     }
     str_release(&text);
     str_release(&spare);
@@ -383,11 +386,11 @@ static int rebuild(struct rows *self, const char *scope, const char *key, const 
 int rows_version(struct ethos_store *self, const char *scope, const char *key, const char *revision,
                  struct ethos_text *out_text, struct ethos_error *error)
 {
-    struct rows *rows = (struct rows *)self;
-    int code = rebuild(rows, scope, key, revision, out_text, error);
+    struct rows_store *rows = (struct rows_store *)self;
+    int code = rebuild_row_version(rows, scope, key, revision, out_text, error);
     if (code != ETHOS_CORRUPT)
         return code;
-    // A purge that came between two pages has replaced half of the way, or a newer row knows a better one.
+    // the rows may have been purged between two pages, or a newer row may lead to the version
     rows->near.scope[0] = 0;
-    return rebuild(rows, scope, key, revision, out_text, error);
+    return rebuild_row_version(rows, scope, key, revision, out_text, error);
 }

@@ -1,8 +1,9 @@
 /*
- * rows_import_commits.c: graft: changes of another store, as one commit.
+ * rows_import_commits.c: commits the changes of another store at once (the slot graft).
  *
- * They are described anew, since what a row keeps of its texts is this store's own affair; everything else
- * stays what it was. A row whose text before is not where the row before it ended gets it as its base.
+ * Their diffs are made anew, since which texts a row stores is up to each store; everything else
+ * stays as given. A row whose text before is not where the row before it ended gets it as its
+ * base.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,8 +15,8 @@
 #include "store/rows.h"
 #include "store/update_steps.h"
 
-struct grafting {
-    const struct rows *self;
+struct commit_import {
+    const struct rows_store *self;
     const char *scope;
     const struct ethos_commit *given;
     struct arena arena;
@@ -26,24 +27,29 @@ struct grafting {
     uint64_t newest;
 };
 
-static int moved(const struct grafting *g, struct ethos_error *error)
+static int has_other_changes(const struct commit_import *g, struct ethos_error *error)
 {
     return err_set(error, ETHOS_CONFLICT, "%s: has other changes than those up to %" PRIu64,
                    g->scope, g->given->version);
 }
 
-/* ---- what there is ---------------------------------------------------------------------------- */
+/*
+ * ---- what there is ----------------------------------------------------------------------------
+ */
 
-static int note_newest(void *arg, const struct ethos_row *row)
+static int note_newest_row(void *arg, const struct ethos_row *row)
 {
-    struct grafting *g = arg;
+    struct commit_import *g = arg;
     if (row->change.number > g->newest)
         g->newest = row->change.number;
     return ETHOS_OK;
 }
 
-/* The version first: if the commit succeeds, what is read after it was of the same moment. */
-static int look(struct grafting *g, struct ethos_error *error)
+/*
+ * Fetches the version first: if the commit succeeds, everything read after it was of the same
+ * moment.
+ */
+static int fetch_current_state(struct commit_import *g, struct ethos_error *error)
 {
     struct ethos_store *inner = g->self->wrap.inner;
     const struct ethos_commit *given = g->given;
@@ -57,16 +63,18 @@ static int look(struct grafting *g, struct ethos_error *error)
     for (size_t i = 0; i < g->fetch.count; i++)
         g->ends[i] = g->fetch.edits[i].old.data ? g->fetch.edits[i].old.revision : "absent";
     if (code == ETHOS_OK)
-        code = inner->ops->rows(inner, g->scope, NULL, 0, 1, note_newest, g, error);
+        code = inner->ops->rows(inner, g->scope, NULL, 0, 1, note_newest_row, g, error);
     if (code != ETHOS_OK)
         return code;
     bool fits = given->row_count == 0 || given->rows[0].change.number > g->fetch.version;
-    return g->newest == given->version && fits ? ETHOS_OK : moved(g, error);
+    return g->newest == given->version && fits ? ETHOS_OK : has_other_changes(g, error);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/*
+ * ---- rows -------------------------------------------------------------------------------------
+ */
 
-static const char **end_of(const struct grafting *g, const char *key)
+static const char **find_last_revision(const struct commit_import *g, const char *key)
 {
     for (size_t i = 0; i < g->fetch.count; i++) {
         if (strcmp(g->fetch.edits[i].key, key) == 0)
@@ -75,37 +83,38 @@ static const char **end_of(const struct grafting *g, const char *key)
     return NULL;
 }
 
-static bool is_known(struct ethos_view text, const char *revision)
+static bool is_known_text(struct ethos_view text, const char *revision)
 {
     return text.data || strcmp(revision, "absent") == 0;
 }
 
-static int describe(struct grafting *g, const struct ethos_row *given, struct ethos_row *out)
+static int describe_imported_row(struct commit_import *g, const struct ethos_row *given,
+                                 struct ethos_row *out)
 {
-    const char **end = end_of(g, given->change.key);
+    const char **end = find_last_revision(g, given->change.key);
     bool leads = end && strcmp(*end, given->change.before) == 0;
     *out = *given;
     out->base = leads ? (struct ethos_view){0} : given->base;
     if (end && !(given->change.via && strcmp(given->change.via, "seen") == 0))
         *end = given->change.after;
-    if (!is_known(given->base, given->change.before) ||
-        !is_known(given->whole, given->change.after))
+    if (!is_known_text(given->base, given->change.before) ||
+        !is_known_text(given->whole, given->change.after))
         return ETHOS_OK;
-    return rows_describe(given->base, given->whole, &g->arena, out);
+    return rows_describe_row(given->base, given->whole, &g->arena, out);
 }
 
-static int make_rows(struct grafting *g, struct ethos_error *error)
+static int make_imported_rows(struct commit_import *g, struct ethos_error *error)
 {
     const struct ethos_commit *given = g->given;
     g->rows = arena_array(&g->arena, given->row_count + 1, sizeof *g->rows);
     int code = g->rows ? ETHOS_OK : ETHOS_NOMEM;
     for (size_t i = 0; code == ETHOS_OK && i < given->row_count; i++)
-        code = describe(g, &given->rows[i], &g->rows[i]);
+        code = describe_imported_row(g, &given->rows[i], &g->rows[i]);
     return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-/* Named after the number that the commit takes, and their place. */
-static int make_copies(struct grafting *g, struct ethos_error *error)
+/* Names the copies after the number of the commit and their position. */
+static int make_imported_copies(struct commit_import *g, struct ethos_error *error)
 {
     const struct ethos_commit *given = g->given;
     uint64_t number = given->row_count ? given->rows[given->row_count - 1].change.number
@@ -124,9 +133,11 @@ static int make_copies(struct grafting *g, struct ethos_error *error)
     return g->copies ? ETHOS_OK : err_nomem(error);
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/*
+ * ---- the whole --------------------------------------------------------------------------------
+ */
 
-static int commit(struct grafting *g, struct ethos_error *error)
+static int commit_import_rows(struct commit_import *g, struct ethos_error *error)
 {
     struct ethos_commit all = {
         .version = g->fetch.version,
@@ -140,20 +151,21 @@ static int commit(struct grafting *g, struct ethos_error *error)
     return rows_commit(g->self, g->scope, &all, error);
 }
 
-int rows_graft(struct ethos_store *self, const char *scope, const struct ethos_commit *given,
-               struct ethos_error *error)
+int rows_import_commits(struct ethos_store *self, const char *scope,
+                        const struct ethos_commit *given, struct ethos_error *error)
 {
-    struct grafting g = {.self = (const struct rows *)self, .scope = scope, .given = given};
+    struct commit_import g = {
+        .self = (const struct rows_store *)self, .scope = scope, .given = given};
     arena_init(&g.arena);
-    int code = look(&g, error);
+    int code = fetch_current_state(&g, error);
     if (code == ETHOS_OK)
-        code = make_rows(&g, error);
+        code = make_imported_rows(&g, error);
     if (code == ETHOS_OK)
-        code = make_copies(&g, error);
+        code = make_imported_copies(&g, error);
     if (code == ETHOS_OK)
-        code = commit(&g, error);
+        code = commit_import_rows(&g, error);
     for (size_t i = 0; i < g.fetch.count; i++)
-        edit_absent(g.self->wrap.host, &g.fetch.edits[i].old);
+        edit_free_text(g.self->wrap.host, &g.fetch.edits[i].old);
     arena_release(&g.arena);
     return code;
 }

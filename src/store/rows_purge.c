@@ -1,12 +1,12 @@
 /*
- * rows_purge.c: purge: lines that hold a text go, from now and from the past, in one commit.
+ * rows_purge.c: removes every line that contains a text, now and from the past, in one commit.
  *
- * First the version is fetched; what is read after it is all of one moment if the commit succeeds. Texts,
- * copies and rows that hold the needle are replaced by what is left of them. Rows are gone through from the
- * oldest on: the texts before and after each are made from what it keeps, lose those lines, and the change
- * between them is described anew. Equal texts become equal texts, so the chain of versions stays one; a row
- * between texts that have become equal stays, too. Where a text cannot be made any more, what its row keeps
- * of it goes if it holds the needle.
+ * The version is fetched first: if the commit succeeds, everything read after it was of one
+ * moment. Texts, copies and rows that contain the text are replaced. Rows are handled from the
+ * oldest on: the texts before and after each are rebuilt, lose those lines, and the change between
+ * them is described anew. Equal texts become equal texts, so the chain of versions stays whole; a
+ * row between texts that have become equal stays too. Where a text cannot be rebuilt, what its row
+ * stores of it is removed if it contains the text.
  */
 #include <string.h>
 
@@ -21,16 +21,16 @@
 
 #define KEYS_AT_ONCE 64 /* texts that are in memory together */
 
-/* The text a key had when the rows so far had happened. */
-struct past {
-    struct past *next;
+/* The text of a key after the rows so far. */
+struct key_past {
+    struct key_past *next;
     const char *key, *revision; /* "absent": none */
     struct str text;
     bool known;
 };
 
-struct purge {
-    const struct rows *self;
+struct rows_purge_state {
+    const struct rows_store *self;
     const char *scope;
     const struct forget *forget;
     const struct ethos_origin *origin;
@@ -45,7 +45,7 @@ struct purge {
     struct ethos_row *rows; /* every one, newest first */
     size_t row_count, row_room;
     uint64_t row_bytes;
-    struct past *pasts;
+    struct key_past *pasts;
     struct str before, after, spare; /* cleansed, cleansed, the text after a row */
 
     /* what is replaced */
@@ -61,10 +61,10 @@ struct purge {
 
 /* Room for one more at the end of a list; false without memory. */
 #define GROW(purge, list, count, room)                                                             \
-    grow(&(purge)->arena, (void **)&(purge)->list, (purge)->count, &(purge)->room,                 \
-         sizeof *(purge)->list)
+    grow_list(&(purge)->arena, (void **)&(purge)->list, (purge)->count, &(purge)->room,            \
+              sizeof *(purge)->list)
 
-static bool grow(struct arena *arena, void **list, size_t count, size_t *room, size_t size)
+static bool grow_list(struct arena *arena, void **list, size_t count, size_t *room, size_t size)
 {
     void *grown = arena_grow(arena, *list, count, room, size);
     if (grown)
@@ -72,14 +72,14 @@ static bool grow(struct arena *arena, void **list, size_t count, size_t *room, s
     return grown;
 }
 
-static bool holds(const struct purge *purge, struct ethos_view text)
+static bool has_purged_text(const struct rows_purge_state *purge, struct ethos_view text)
 {
     return forget_holds(purge->forget, text);
 }
 
-/* Cleanses a text for good. */
-static int cleanse_copy(struct purge *purge, struct ethos_view text, struct ethos_view *out,
-                        uint64_t *lines)
+/* Copies a text without the lines. */
+static int purge_and_copy(struct rows_purge_state *purge, struct ethos_view text,
+                          struct ethos_view *out, uint64_t *lines)
 {
     struct ethos_view left;
     if (forget_lines(purge->forget, text, &purge->after, &left, lines) != ETHOS_OK)
@@ -90,9 +90,9 @@ static int cleanse_copy(struct purge *purge, struct ethos_view text, struct etho
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-static int note_key(void *arg, const struct ethos_entry *entry)
+static int add_scope_key(void *arg, const struct ethos_entry *entry)
 {
-    struct purge *purge = arg;
+    struct rows_purge_state *purge = arg;
     if (!GROW(purge, keys, key_count, key_room))
         return ETHOS_NOMEM;
     const char *key = arena_str(&purge->arena, entry->key);
@@ -100,8 +100,8 @@ static int note_key(void *arg, const struct ethos_entry *entry)
     return key ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* The key itself, or the one it gets; NULL without memory. */
-static const char *key_after(struct purge *purge, const char *key)
+/* The new name of a key, or the key itself; NULL without memory. */
+static const char *renamed_key(struct rows_purge_state *purge, const char *key)
 {
     char renamed[ETHOS_MAX_KEY + 1];
     if (!forget_names(purge->forget, view_str(key)))
@@ -110,8 +110,8 @@ static const char *key_after(struct purge *purge, const char *key)
     return arena_str(&purge->arena, renamed);
 }
 
-/* What undo stops at. */
-static int record_purge(struct purge *purge, const struct ethos_edit *edit)
+/* Adds the row at which undo stops. */
+static int add_purge_row(struct rows_purge_state *purge, const struct ethos_edit *edit)
 {
     struct ethos_origin origin = purge->origin ? *purge->origin : (struct ethos_origin){0};
     const struct ethos_edit removal = {.key = edit->key, .actions = "remove"};
@@ -120,16 +120,17 @@ static int record_purge(struct purge *purge, const struct ethos_edit *edit)
     if (!GROW(purge, added, added_count, added_room))
         return ETHOS_NOMEM;
     struct ethos_row *row = &purge->added[purge->added_count++];
-    *row = (struct ethos_row){.change = edit_change(&removal, &origin, rows_now_ms(purge->self))};
+    *row = (struct ethos_row){
+        .change = edit_make_change(&removal, &origin, rows_now_ms(purge->self))};
     row->change.number = purge->version + purge->added_count;
-    return rows_describe(edit->text, edit->text, &purge->arena, row);
+    return rows_describe_row(edit->text, edit->text, &purge->arena, row);
 }
 
-static int cleanse_edit(struct purge *purge, const struct ethos_edit *fetched)
+static int purge_key_text(struct rows_purge_state *purge, const struct ethos_edit *fetched)
 {
     struct ethos_view old = view_of(fetched->old.data, fetched->old.size);
     bool named = old.data && forget_names(purge->forget, view_str(fetched->key));
-    if (!holds(purge, old) && !named)
+    if (!has_purged_text(purge, old) && !named)
         return ETHOS_OK;
     if (named) {
         if (!GROW(purge, edits, edit_count, edit_room))
@@ -141,16 +142,16 @@ static int cleanse_edit(struct purge *purge, const struct ethos_edit *fetched)
     if (!GROW(purge, edits, edit_count, edit_room))
         return ETHOS_NOMEM;
     struct ethos_edit *edit = &purge->edits[purge->edit_count++];
-    *edit = (struct ethos_edit){.key = key_after(purge, fetched->key), .verdict = ETHOS_EDIT_PUT};
-    if (!edit->key || cleanse_copy(purge, old, &edit->text, &purge->found.lines) != ETHOS_OK)
+    *edit = (struct ethos_edit){.key = renamed_key(purge, fetched->key), .verdict = ETHOS_EDIT_PUT};
+    if (!edit->key || purge_and_copy(purge, old, &edit->text, &purge->found.lines) != ETHOS_OK)
         return ETHOS_NOMEM;
-    edit_finish(edit, 1);
-    int code = purge->dry_run ? forget_tell(purge->forget, fetched->key, old) : ETHOS_OK;
-    return code == ETHOS_OK ? record_purge(purge, edit) : code;
+    edit_set_revisions(edit, 1);
+    TRY(purge->dry_run ? forget_tell(purge->forget, fetched->key, old) : ETHOS_OK);
+    return add_purge_row(purge, edit);
 }
 
-/* Some of the keys, from `first` on. */
-static int cleanse_some(struct purge *purge, size_t first, struct ethos_error *error)
+/* Purges some of the keys, from `first` on. */
+static int purge_some_keys(struct rows_purge_state *purge, size_t first, struct ethos_error *error)
 {
     struct ethos_store *inner = purge->self->wrap.inner;
     struct ethos_edit edits[KEYS_AT_ONCE] = {0};
@@ -161,27 +162,27 @@ static int cleanse_some(struct purge *purge, size_t first, struct ethos_error *e
     }
     int code = inner->ops->fetch(inner, purge->scope, &fetch, error);
     for (size_t i = 0; i < fetch.count; i++) {
-        if (code == ETHOS_OK && (code = cleanse_edit(purge, &edits[i])) == ETHOS_NOMEM)
+        if (code == ETHOS_OK && (code = purge_key_text(purge, &edits[i])) == ETHOS_NOMEM)
             err_nomem(error);
-        edit_absent(purge->self->wrap.host, &edits[i].old);
+        edit_free_text(purge->self->wrap.host, &edits[i].old);
     }
     return code;
 }
 
-static int cleanse_texts(struct purge *purge, struct ethos_error *error)
+static int purge_key_texts(struct rows_purge_state *purge, struct ethos_error *error)
 {
     struct ethos_store *inner = purge->self->wrap.inner;
-    int code = inner->ops->list(inner, purge->scope, note_key, purge, error);
-    for (size_t i = 0; code == ETHOS_OK && i < purge->key_count; i += KEYS_AT_ONCE)
-        code = cleanse_some(purge, i, error);
-    return code;
+    TRY(inner->ops->list(inner, purge->scope, add_scope_key, purge, error));
+    for (size_t i = 0; i < purge->key_count; i += KEYS_AT_ONCE)
+        TRY(purge_some_keys(purge, i, error));
+    return ETHOS_OK;
 }
 
-static int cleanse_kept(void *arg, const struct ethos_copy *kept)
+static int purge_conflict_copy(void *arg, const struct ethos_copy *kept)
 {
-    struct purge *purge = arg;
-    const char *key = key_after(purge, kept->key);
-    if (!holds(purge, kept->text) && key == kept->key)
+    struct rows_purge_state *purge = arg;
+    const char *key = renamed_key(purge, kept->key);
+    if (!has_purged_text(purge, kept->text) && key == kept->key)
         return ETHOS_OK;
     if (!GROW(purge, copies, copy_count, copy_room))
         return ETHOS_NOMEM;
@@ -192,40 +193,41 @@ static int cleanse_kept(void *arg, const struct ethos_copy *kept)
     purge->found.conflicts++;
     if (!copy->id || !copy->key)
         return ETHOS_NOMEM;
-    return cleanse_copy(purge, kept->text, &copy->text, NULL);
+    return purge_and_copy(purge, kept->text, &copy->text, NULL);
 }
 
 /* ---- one row -------------------------------------------------------------------------------- */
 
-static struct past *past_of(struct purge *purge, const char *key)
+static struct key_past *find_or_add_past(struct rows_purge_state *purge, const char *key)
 {
-    for (struct past *past = purge->pasts; past; past = past->next) {
+    for (struct key_past *past = purge->pasts; past; past = past->next) {
         if (strcmp(past->key, key) == 0)
             return past;
     }
-    struct past *past = arena_alloc(&purge->arena, sizeof *past);
+    struct key_past *past = arena_alloc(&purge->arena, sizeof *past);
     if (!past)
         return NULL;
-    *past = (struct past){.next = purge->pasts, .key = key, .revision = "absent", .known = true};
+    *past = (struct key_past){
+        .next = purge->pasts, .key = key, .revision = "absent", .known = true};
     str_init(&past->text, ETHOS_MAX_STORE_BYTES);
     return purge->pasts = past;
 }
 
-static bool is_absent(const char *revision)
+static bool is_absent_text(const char *revision)
 {
     return strcmp(revision, "absent") == 0;
 }
 
-/* A change that holds the needle: its texts, absent where there was none or it is not known. */
-struct change {
+/* A change, with its texts if they are known. */
+struct row_change {
     const struct ethos_row *row;
     struct ethos_view before, after;
     bool before_known, after_known;
 };
 
-/* Sets the side of a row whose other side is lost. */
-static int name_side(struct purge *purge, struct ethos_view text, const char **revision,
-                     uint64_t *bytes)
+/* Sets revision and size of one side of a row whose other side is lost. */
+static int set_side_revision(struct rows_purge_state *purge, struct ethos_view text,
+                             const char **revision, uint64_t *bytes)
 {
     char name[ETHOS_REVISION_SIZE];
     if (!text.data)
@@ -236,33 +238,35 @@ static int name_side(struct purge *purge, struct ethos_view text, const char **r
     return *revision ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* No diff leads from one side to the other any more. */
-static int describe_part(struct purge *purge, const struct change *change, struct ethos_row *row)
+/* Describes a row of which only one side is known, without a diff. */
+static int describe_known_sides(struct rows_purge_state *purge, const struct row_change *change,
+                                struct ethos_row *row)
 {
     row->change.diff = VIEW("");
     row->change.diff_whole = 0;
     row->whole = change->after;
-    if (name_side(purge, change->before, &row->change.before, &row->change.bytes_before) !=
+    if (set_side_revision(purge, change->before, &row->change.before, &row->change.bytes_before) !=
         ETHOS_OK)
         return ETHOS_NOMEM;
-    return name_side(purge, change->after, &row->change.after, &row->change.bytes_after);
+    return set_side_revision(purge, change->after, &row->change.after, &row->change.bytes_after);
 }
 
-static int describe(struct purge *purge, const struct change *change, struct ethos_row *row)
+static int describe_purged_row(struct rows_purge_state *purge, const struct row_change *change,
+                               struct ethos_row *row)
 {
     *row = *change->row;
-    row->change.key = key_after(purge, row->change.key);
+    row->change.key = renamed_key(purge, row->change.key);
     if (!row->change.key)
         return ETHOS_NOMEM;
-    if (holds(purge, view_str(row->change.actor))) // the name of a key
+    if (has_purged_text(purge, view_str(row->change.actor))) // the name of a key
         row->change.actor = purge->forget->mark;
     if (!change->before_known || !change->after_known)
-        return describe_part(purge, change, row);
+        return describe_known_sides(purge, change, row);
     row->change.before = row->change.after = NULL; // to be made
-    return rows_describe(change->before, change->after, &purge->arena, row);
+    return rows_describe_row(change->before, change->after, &purge->arena, row);
 }
 
-static int cleanse_change(struct purge *purge, struct change change)
+static int purge_row_change(struct rows_purge_state *purge, struct row_change change)
 {
     if (forget_lines(purge->forget, change.before, &purge->before, &change.before, NULL) !=
             ETHOS_OK ||
@@ -270,7 +274,7 @@ static int cleanse_change(struct purge *purge, struct change change)
         !GROW(purge, cleansed, cleansed_count, cleansed_room))
         return ETHOS_NOMEM;
     struct ethos_row *row = &purge->cleansed[purge->cleansed_count++];
-    if (describe(purge, &change, row) != ETHOS_OK)
+    if (describe_purged_row(purge, &change, row) != ETHOS_OK)
         return ETHOS_NOMEM;
     if (row->whole.data)
         row->whole.data = arena_copy(&purge->arena, row->whole);
@@ -280,16 +284,21 @@ static int cleanse_change(struct purge *purge, struct change change)
     return whole && (row->base.data || row->base.size == 0) ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static bool change_holds(const struct purge *purge, const struct change *change)
+static bool is_matching_row(const struct rows_purge_state *purge, const struct row_change *change)
 {
     return forget_names(purge->forget, view_str(change->row->change.key)) ||
-           holds(purge, view_str(change->row->change.actor)) || holds(purge, change->before) ||
-           holds(purge, change->after) || holds(purge, change->row->change.diff) ||
-           holds(purge, change->row->whole);
+           has_purged_text(purge, view_str(change->row->change.actor)) ||
+           has_purged_text(purge, change->before) || has_purged_text(purge, change->after) ||
+           has_purged_text(purge, change->row->change.diff) ||
+           has_purged_text(purge, change->row->whole);
 }
 
-/* From here on the key has the text after this row, unless that was only seen. */
-static void move_on(struct purge *purge, struct past *past, const struct change *change)
+/*
+ * Makes the text after this row the current text of the key, unless the row is only about a text
+ * seen.
+ */
+static void advance_key_past(struct rows_purge_state *purge, struct key_past *past,
+                             const struct row_change *change)
 {
     const struct ethos_change *told = &change->row->change;
     if (told->via && strcmp(told->via, "seen") == 0)
@@ -301,49 +310,49 @@ static void move_on(struct purge *purge, struct past *past, const struct change 
     past->known = change->after_known;
 }
 
-/* The text after a row goes into purge->spare. */
-static int follow(struct purge *purge, struct change *change)
+/* Rebuilds the text after a row in purge->spare. */
+static int make_text_after(struct rows_purge_state *purge, struct row_change *change)
 {
     const struct ethos_row *row = change->row;
     str_clear(&purge->spare);
-    change->after_known = is_absent(row->change.after);
+    change->after_known = is_absent_text(row->change.after);
     if (change->after_known)
         return ETHOS_OK;
     if (!row->whole.data && !change->before_known)
         return ETHOS_OK;
-    int code = rows_follow(row, change->before, &purge->spare, &change->after_known);
+    int code = rows_apply_row(row, change->before, &purge->spare, &change->after_known);
     if (change->after_known)
         change->after = str_view(&purge->spare);
     return code;
 }
 
-static int cleanse_row(struct purge *purge, const struct ethos_row *row)
+static int purge_row(struct rows_purge_state *purge, const struct ethos_row *row)
 {
-    struct past *past = past_of(purge, row->change.key);
-    struct change change = {.row = row};
+    struct key_past *past = find_or_add_past(purge, row->change.key);
+    struct row_change change = {.row = row};
     if (!past)
         return ETHOS_NOMEM;
-    change.before_known = is_absent(row->change.before) || row->base.data ||
+    change.before_known = is_absent_text(row->change.before) || row->base.data ||
                           (past->known && strcmp(past->revision, row->change.before) == 0);
-    if (change.before_known && !is_absent(row->change.before))
+    if (change.before_known && !is_absent_text(row->change.before))
         change.before = row->base.data ? row->base : str_view(&past->text);
-    if (follow(purge, &change) != ETHOS_OK)
+    if (make_text_after(purge, &change) != ETHOS_OK)
         return ETHOS_NOMEM;
-    if (change_holds(purge, &change)) {
+    if (is_matching_row(purge, &change)) {
         purge->found.versions++;
-        purge->found.blobs += holds(purge, row->whole) ? 1 : 0;
-        if (cleanse_change(purge, change) != ETHOS_OK)
+        purge->found.blobs += has_purged_text(purge, row->whole) ? 1 : 0;
+        if (purge_row_change(purge, change) != ETHOS_OK)
             return ETHOS_NOMEM;
     }
-    move_on(purge, past, &change);
+    advance_key_past(purge, past, &change);
     return ETHOS_OK;
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-static int note_row(void *arg, const struct ethos_row *row)
+static int add_scope_row(void *arg, const struct ethos_row *row)
 {
-    struct purge *purge = arg;
+    struct rows_purge_state *purge = arg;
     if (!GROW(purge, rows, row_count, row_room))
         return ETHOS_NOMEM;
     purge->row_bytes += row->change.diff.size + row->whole.size + row->base.size;
@@ -359,34 +368,34 @@ static int note_row(void *arg, const struct ethos_row *row)
     return history_copy(&row->change, &purge->arena, &copy->change);
 }
 
-static int cleanse_rows(struct purge *purge, struct ethos_error *error)
+static int purge_all_rows(struct rows_purge_state *purge, struct ethos_error *error)
 {
-    int code = rows_each(purge->self, purge->scope, NULL, note_row, purge, error);
+    int code = rows_for_each(purge->self, purge->scope, NULL, add_scope_row, purge, error);
     if (code == ETHOS_LIMIT)
         return err_set(error, code, "%s: more than %d bytes of history", purge->scope,
                        ETHOS_MAX_HISTORY_BYTES);
     for (size_t i = purge->row_count; code == ETHOS_OK && i-- > 0;)
-        code = cleanse_row(purge, &purge->rows[i]);
+        code = purge_row(purge, &purge->rows[i]);
     return code;
 }
 
-static int survey(struct purge *purge, struct ethos_error *error)
+static int find_purged(struct rows_purge_state *purge, struct ethos_error *error)
 {
     struct ethos_store *inner = purge->self->wrap.inner;
     struct ethos_fetch fetch = {0};
     int code = inner->ops->fetch(inner, purge->scope, &fetch, error);
     purge->version = fetch.version;
     if (code == ETHOS_OK)
-        code = cleanse_texts(purge, error);
+        code = purge_key_texts(purge, error);
     if (code == ETHOS_OK)
-        code = cleanse_rows(purge, error);
+        code = purge_all_rows(purge, error);
     if (code == ETHOS_OK)
-        code = inner->ops->copies(inner, purge->scope, NULL, cleanse_kept, purge, error);
+        code = inner->ops->copies(inner, purge->scope, NULL, purge_conflict_copy, purge, error);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-/* New rows follow those that replace others. */
-static bool append_added(struct purge *purge)
+/* Appends the new rows to those that replace others. */
+static bool append_added_rows(struct rows_purge_state *purge)
 {
     for (size_t i = 0; i < purge->added_count; i++) {
         if (!GROW(purge, cleansed, cleansed_count, cleansed_room))
@@ -396,9 +405,9 @@ static bool append_added(struct purge *purge)
     return true;
 }
 
-static int replace(struct purge *purge, struct ethos_error *error)
+static int commit_purge(struct rows_purge_state *purge, struct ethos_error *error)
 {
-    if (!append_added(purge))
+    if (!append_added_rows(purge))
         return err_nomem(error);
     struct ethos_commit commit = {
         .version = purge->version,
@@ -414,9 +423,9 @@ static int replace(struct purge *purge, struct ethos_error *error)
     return rows_commit(purge->self, purge->scope, &commit, error);
 }
 
-static void release(struct purge *purge)
+static void release_purge(struct rows_purge_state *purge)
 {
-    for (struct past *past = purge->pasts; past; past = past->next)
+    for (struct key_past *past = purge->pasts; past; past = past->next)
         str_release(&past->text);
     str_release(&purge->before);
     str_release(&purge->after);
@@ -426,21 +435,21 @@ static void release(struct purge *purge)
 
 static int purge_round(void *arg, struct ethos_error *error)
 {
-    struct purge *asked = arg;
-    struct purge purge = {.self = asked->self,
-                          .scope = asked->scope,
-                          .forget = asked->forget,
-                          .origin = asked->origin,
-                          .dry_run = asked->dry_run};
+    struct rows_purge_state *asked = arg;
+    struct rows_purge_state purge = {.self = asked->self,
+                                     .scope = asked->scope,
+                                     .forget = asked->forget,
+                                     .origin = asked->origin,
+                                     .dry_run = asked->dry_run};
     arena_init(&purge.arena);
     str_init(&purge.before, ETHOS_MAX_STORE_BYTES);
     str_init(&purge.after, ETHOS_MAX_STORE_BYTES);
     str_init(&purge.spare, ETHOS_MAX_STORE_BYTES);
-    int code = survey(&purge, error);
+    int code = find_purged(&purge, error);
     if (code == ETHOS_OK)
-        code = replace(&purge, error);
+        code = commit_purge(&purge, error);
     asked->found = purge.found;
-    release(&purge);
+    release_purge(&purge);
     return code;
 }
 
@@ -449,15 +458,13 @@ int rows_purge(struct ethos_store *self, const char *scope, const struct ethos_m
                struct ethos_error *error)
 {
     struct forget forget;
-    struct purge asked = {.self = (const struct rows *)self,
-                          .scope = scope,
-                          .forget = &forget,
-                          .origin = origin,
-                          .dry_run = dry_run != 0};
-    int code = forget_init(&forget, match, error);
-    if (code == ETHOS_OK)
-        code = rows_repeat(asked.self, scope, purge_round, &asked, error);
-    if (code == ETHOS_OK)
-        *out_purge = asked.found;
-    return code;
+    struct rows_purge_state asked = {.self = (const struct rows_store *)self,
+                                     .scope = scope,
+                                     .forget = &forget,
+                                     .origin = origin,
+                                     .dry_run = dry_run != 0};
+    TRY(forget_init(&forget, match, error));
+    TRY(rows_retry(asked.self, scope, purge_round, &asked, error));
+    *out_purge = asked.found;
+    return ETHOS_OK;
 }

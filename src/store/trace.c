@@ -1,6 +1,4 @@
-/*
- * trace.c: a store that logs each call of another: name, scope, key, bytes, code. Never content.
- */
+/* trace.c: a decorator that logs each call: name, scope, key, bytes, code. Never content. */
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -9,12 +7,12 @@
 #include "base/system/log.h"
 #include "store/decorator.h"
 
-/* Logs the end of a call and hands its code on. */
-static int trace(struct ethos_store *self, const char *call, const char *scope, const char *key,
-                 uint64_t bytes, int code)
+/* Logs the end of a call and returns its code. */
+static int log_call(struct ethos_store *self, const char *call, const char *scope, const char *key,
+                    uint64_t bytes, int code)
 {
-    log_line(((struct wrap *)self)->host, ETHOS_LOG_DEBUG, "store %s %s %s %llu bytes: %s", call,
-             scope, key, (unsigned long long)bytes, err_name(code));
+    log_line(((struct store_wrapper *)self)->host, ETHOS_LOG_DEBUG, "store %s %s %s %llu bytes: %s",
+             call, scope, key, (unsigned long long)bytes, err_name(code));
     return code;
 }
 
@@ -24,7 +22,7 @@ static int trace_read(struct ethos_store *self, const char *scope, const char *k
 {
     struct ethos_store *inner = wrap_inner(self);
     int code = inner->ops->read(inner, scope, key, how, out_text, error);
-    return trace(self, "read", scope, key, code == ETHOS_OK ? out_text->size : 0, code);
+    return log_call(self, "read", scope, key, code == ETHOS_OK ? out_text->size : 0, code);
 }
 
 static int trace_write(struct ethos_store *self, const char *scope, const char *key,
@@ -34,7 +32,7 @@ static int trace_write(struct ethos_store *self, const char *scope, const char *
 {
     struct ethos_store *inner = wrap_inner(self);
     int code = inner->ops->write(inner, scope, key, expect, text, origin, out_revision, error);
-    return trace(self, "write", scope, key, text.size, code);
+    return log_call(self, "write", scope, key, text.size, code);
 }
 
 static int trace_remove(struct ethos_store *self, const char *scope, const char *key,
@@ -43,10 +41,10 @@ static int trace_remove(struct ethos_store *self, const char *scope, const char 
 {
     struct ethos_store *inner = wrap_inner(self);
     int code = inner->ops->remove(inner, scope, key, expect, origin, error);
-    return trace(self, "remove", scope, key, 0, code);
+    return log_call(self, "remove", scope, key, 0, code);
 }
 
-static uint64_t bytes_found(const struct ethos_section *sections, size_t count)
+static uint64_t count_found_bytes(const struct ethos_section *sections, size_t count)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++)
@@ -60,20 +58,20 @@ static int trace_gather(struct ethos_store *self, const struct ethos_read_how *h
 {
     struct ethos_store *inner = wrap_inner(self);
     int code = inner->ops->gather(inner, how, sections, count, error);
-    return trace(self, "gather", count ? sections[0].scope : "-", count ? sections[0].key : "-",
-                 code == ETHOS_OK ? bytes_found(sections, count) : 0, code);
+    return log_call(self, "gather", count ? sections[0].scope : "-", count ? sections[0].key : "-",
+                    code == ETHOS_OK ? count_found_bytes(sections, count) : 0, code);
 }
 
-/* Passes entries on and adds up their bytes. */
-struct walk {
+/* Forwards entries and adds up their bytes. */
+struct counted_walk {
     ethos_entry_fn *each;
     void *arg;
     uint64_t bytes;
 };
 
-static int walk_entry(void *arg, const struct ethos_entry *entry)
+static int count_entry(void *arg, const struct ethos_entry *entry)
 {
-    struct walk *walk = arg;
+    struct counted_walk *walk = arg;
     walk->bytes += entry->bytes;
     return walk->each(walk->arg, entry);
 }
@@ -82,12 +80,12 @@ static int trace_list(struct ethos_store *self, const char *scope, ethos_entry_f
                       struct ethos_error *error)
 {
     struct ethos_store *inner = wrap_inner(self);
-    struct walk walk = {each, arg, 0};
-    int code = inner->ops->list(inner, scope, walk_entry, &walk, error);
-    return trace(self, "list", scope, "*", walk.bytes, code);
+    struct counted_walk walk = {each, arg, 0};
+    int code = inner->ops->list(inner, scope, count_entry, &walk, error);
+    return log_call(self, "list", scope, "*", walk.bytes, code);
 }
 
-static uint64_t bytes_put(const struct ethos_edit *edits, size_t count)
+static uint64_t count_put_bytes(const struct ethos_edit *edits, size_t count)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++)
@@ -102,7 +100,8 @@ static int trace_update(struct ethos_store *self, const char *scope, struct etho
 {
     struct ethos_store *inner = wrap_inner(self);
     int code = inner->ops->update(inner, scope, edits, count, edit, arg, origin, error);
-    return trace(self, "update", scope, count ? edits[0].key : "-", bytes_put(edits, count), code);
+    return log_call(self, "update", scope, count ? edits[0].key : "-",
+                    count_put_bytes(edits, count), code);
 }
 
 /* One line for all: the first key, what they put together, the first failure. */
@@ -114,11 +113,11 @@ static void trace_batch(struct ethos_store *self, const char *scope, struct etho
     uint64_t bytes = 0;
     int code = ETHOS_OK;
     for (size_t i = 0; i < count; i++) {
-        bytes += bytes_put(calls[i].edits, calls[i].count);
+        bytes += count_put_bytes(calls[i].edits, calls[i].count);
         code = code == ETHOS_OK ? calls[i].code : code;
     }
     bool named = count > 0 && calls[0].count > 0;
-    trace(self, "batch", scope, named ? calls[0].edits[0].key : "-", bytes, code);
+    log_call(self, "batch", scope, named ? calls[0].edits[0].key : "-", bytes, code);
 }
 
 static const struct ethos_store_ops trace_ops = {
@@ -139,9 +138,8 @@ static const struct ethos_store_ops trace_ops = {
 int store_trace_new(const struct ethos_host *host, struct ethos_store *inner,
                     struct ethos_store **out_store, struct ethos_error *error)
 {
-    struct wrap *wrap;
-    int code = wrap_new(host, &trace_ops, sizeof *wrap, inner, &wrap, error);
-    if (code == ETHOS_OK)
-        *out_store = &wrap->store;
-    return code;
+    struct store_wrapper *wrap;
+    TRY(wrap_new(host, &trace_ops, sizeof *wrap, inner, &wrap, error));
+    *out_store = &wrap->store;
+    return ETHOS_OK;
 }

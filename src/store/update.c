@@ -1,11 +1,11 @@
 /*
- * update.c: read-modify-write over any store.
+ * update.c: update of any store: by its own slot, or by compare-and-swap over read and write.
  *
  * Without the store's help there is no lock, so each key is swapped against the revision that was
- * read. When one has moved, the keys already written in this round are put back and everything
- * starts again: the callback must see all old texts as they were, or it would apply twice. Between
- * two swaps others see some keys new and some old; a store that can do better has its own update.
- * Nor can it remember operation ids: whoever asks for that is told at once.
+ * read. When one has changed, the keys already written in this round are restored and everything
+ * starts again: the callback must see all old texts as they were, or it would be applied twice.
+ * Between two swaps others see some keys new and some old; a store that can do better has its own
+ * update. Operation ids are refused, since they could not be remembered.
  */
 #include "store/store.h"
 
@@ -15,7 +15,7 @@
 
 #define ROUNDS 100
 
-struct loop {
+struct swap_loop {
     struct ethos_store *store;
     const char *scope;
     struct ethos_edit *edits;
@@ -23,8 +23,8 @@ struct loop {
     const struct ethos_origin *origin;
 };
 
-/* A key that vanishes between two rounds is left to the caller: only he can free its old text. */
-static int read_all(const struct loop *loop, struct ethos_error *error)
+/* A key that vanishes between two rounds is left to the caller, who owns its old text. */
+static int read_old_keys(const struct swap_loop *loop, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     for (size_t i = 0; i < loop->count; i++) {
@@ -39,58 +39,58 @@ static int read_all(const struct loop *loop, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-/* Stores text under the key (data NULL: removes it) if its revision is still the expected one. */
-static int swap(const struct loop *loop, struct ethos_edit *edit, const char *expect,
-                struct ethos_view text, struct ethos_error *error)
+/* Writes the text of a key (data NULL: removes it) if its revision is still the expected one. */
+static int swap_key(const struct swap_loop *loop, struct ethos_edit *edit, const char *expect,
+                    struct ethos_view text, struct ethos_error *error)
 {
     const struct ethos_store_ops *ops = loop->store->ops;
     if (text.data)
         return ops->write(loop->store, loop->scope, edit->key, expect, text, loop->origin,
                           edit->revision, error);
-    int code = ops->remove(loop->store, loop->scope, edit->key, expect, loop->origin, error);
-    if (code == ETHOS_OK)
-        edit->revision[0] = 0;
-    return code;
+    TRY(ops->remove(loop->store, loop->scope, edit->key, expect, loop->origin, error));
+    edit->revision[0] = 0;
+    return ETHOS_OK;
 }
 
-static int swap_in(const struct loop *loop, struct ethos_edit *edit, struct ethos_error *error)
+static int swap_edit(const struct swap_loop *loop, struct ethos_edit *edit,
+                     struct ethos_error *error)
 {
     struct ethos_view text = edit->text;
     if (edit->verdict == ETHOS_EDIT_DROP)
         text.data = NULL;
     else if (!text.data)
         text = VIEW("");
-    return swap(loop, edit, edit->old.data ? edit->old.revision : "absent", text, error);
+    return swap_key(loop, edit, edit->old.data ? edit->old.revision : "absent", text, error);
 }
 
 /* Undoes the first `done` keys, last first. */
-static int put_back(const struct loop *loop, size_t done)
+static int undo_swaps(const struct swap_loop *loop, size_t done)
 {
     int code = ETHOS_OK;
     while (code == ETHOS_OK && done-- > 0) {
         struct ethos_edit *edit = &loop->edits[done];
         char written[ETHOS_REVISION_SIZE];
-        if (!edit_changes(edit))
+        if (!edit_is_change(edit))
             continue;
         memcpy(written, edit->revision, sizeof written);
-        code = swap(loop, edit, *written ? written : "absent",
-                    view_of(edit->old.data, edit->old.size), NULL);
+        code = swap_key(loop, edit, *written ? written : "absent",
+                        view_of(edit->old.data, edit->old.size), NULL);
     }
     return code;
 }
 
-static int swap_all(const struct loop *loop, struct ethos_error *error)
+static int swap_all_keys(const struct swap_loop *loop, struct ethos_error *error)
 {
     for (size_t i = 0; i < loop->count; i++) {
         struct ethos_edit *edit = &loop->edits[i];
-        if (!edit_changes(edit)) {
+        if (!edit_is_change(edit)) {
             memcpy(edit->revision, edit->old.revision, sizeof edit->revision);
             continue;
         }
-        int code = swap_in(loop, edit, error);
+        int code = swap_edit(loop, edit, error);
         if (code == ETHOS_OK)
             continue;
-        if (put_back(loop, i) != ETHOS_OK)
+        if (undo_swaps(loop, i) != ETHOS_OK)
             return err_set(error, ETHOS_IO, "%s: not written, and the keys before it stay changed",
                            edit->key);
         return code;
@@ -109,17 +109,17 @@ int store_update(struct ethos_store *store, const char *scope, struct ethos_edit
     if (store->ops->update)
         return store->ops->update(store, scope, edits, count, edit, arg, origin, error);
 
-    struct loop loop = {store, scope, edits, count, origin};
-    int code = edit_check(edits, count, error);
+    struct swap_loop loop = {store, scope, edits, count, origin};
+    int code = edit_check_keys(edits, count, error);
     if (code != ETHOS_OK)
         return code;
     for (int round = 0; round < ROUNDS; round++) {
-        code = read_all(&loop, error);
+        code = read_old_keys(&loop, error);
         if (code == ETHOS_OK)
-            code = edit_ask(edits, count, edit, arg, error);
+            code = edit_run_callback(edits, count, edit, arg, error);
         if (code != ETHOS_OK)
             return code;
-        code = swap_all(&loop, error);
+        code = swap_all_keys(&loop, error);
         if (code != ETHOS_CONFLICT)
             return code;
     }

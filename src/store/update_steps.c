@@ -1,13 +1,11 @@
-/*
- * update_steps.c: what the stores that have `update` share.
- */
+/* update_steps.c: the steps of an update that do not depend on where the text is stored. */
 #include "store/update_steps.h"
 
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/view.h"
 
-int edit_check(const struct ethos_edit *edits, size_t count, struct ethos_error *error)
+int edit_check_keys(const struct ethos_edit *edits, size_t count, struct ethos_error *error)
 {
     for (size_t i = 1; i < count; i++) {
         for (size_t j = 0; j < i; j++) {
@@ -18,15 +16,15 @@ int edit_check(const struct ethos_edit *edits, size_t count, struct ethos_error 
     return ETHOS_OK;
 }
 
-void edit_absent(const struct ethos_host *host, struct ethos_text *old)
+void edit_free_text(const struct ethos_host *host, struct ethos_text *old)
 {
     if (old->data)
         host->resize(host->arg, old->data, 0);
     *old = (struct ethos_text){.mtime_ms = -1};
 }
 
-int edit_reserve(const struct ethos_host *host, struct ethos_text *text, size_t size,
-                 struct ethos_error *error)
+int edit_reserve_text(const struct ethos_host *host, struct ethos_text *text, size_t size,
+                      struct ethos_error *error)
 {
     enum { STEP = 1024 }; // what malloc keeps at hand, enough for most notes
     if (size < text->capacity)
@@ -40,12 +38,10 @@ int edit_reserve(const struct ethos_host *host, struct ethos_text *text, size_t 
     return ETHOS_OK;
 }
 
-int edit_give(const struct ethos_host *host, struct ethos_view text, const char *revision,
-              int64_t mtime_ms, struct ethos_text *out, struct ethos_error *error)
+int edit_fill_text(const struct ethos_host *host, struct ethos_view text, const char *revision,
+                   int64_t mtime_ms, struct ethos_text *out, struct ethos_error *error)
 {
-    int code = edit_reserve(host, out, text.size, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(edit_reserve_text(host, out, text.size, error));
     if (text.size)
         memcpy(out->data, text.data, text.size);
     out->data[text.size] = 0;
@@ -61,8 +57,8 @@ int edit_give(const struct ethos_host *host, struct ethos_view text, const char 
     return ETHOS_OK;
 }
 
-int edit_ask(struct ethos_edit *edits, size_t count, ethos_edit_fn *edit, void *arg,
-             struct ethos_error *error)
+int edit_run_callback(struct ethos_edit *edits, size_t count, ethos_edit_fn *edit, void *arg,
+                      struct ethos_error *error)
 {
     for (size_t i = 0; i < count; i++) {
         edits[i].verdict = ETHOS_EDIT_KEEP;
@@ -70,16 +66,16 @@ int edit_ask(struct ethos_edit *edits, size_t count, ethos_edit_fn *edit, void *
         edits[i].receipt[0] = 0;
         edits[i].actions = NULL;
     }
-    int code = edit(arg, edits, count, error);
-    for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
+    TRY(edit(arg, edits, count, error));
+    for (size_t i = 0; i < count; i++) {
         if (edits[i].verdict == ETHOS_EDIT_PUT && edits[i].text.size > ETHOS_MAX_STORE_BYTES)
-            code = err_set(error, ETHOS_LIMIT, "%s: more than %d bytes", edits[i].key,
-                           ETHOS_MAX_STORE_BYTES);
+            TRY(err_set(error, ETHOS_LIMIT, "%s: more than %d bytes", edits[i].key,
+                        ETHOS_MAX_STORE_BYTES));
     }
-    return code;
+    return ETHOS_OK;
 }
 
-bool edit_changes(const struct ethos_edit *edit)
+bool edit_is_change(const struct ethos_edit *edit)
 {
     const struct ethos_text *old = &edit->old;
     if (edit->verdict == ETHOS_EDIT_PUT)
@@ -87,29 +83,29 @@ bool edit_changes(const struct ethos_edit *edit)
     return edit->verdict == ETHOS_EDIT_DROP && old->data;
 }
 
-bool edit_any_changes(const struct ethos_edit *edits, size_t count)
+bool edit_has_changes(const struct ethos_edit *edits, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (edit_changes(&edits[i]))
+        if (edit_is_change(&edits[i]))
             return true;
     }
     return false;
 }
 
-const char *edit_actions(const struct ethos_edit *edit)
+const char *edit_action_names(const struct ethos_edit *edit)
 {
     return edit->actions ? edit->actions : edit->verdict == ETHOS_EDIT_PUT ? "replace" : "delete";
 }
 
-struct ethos_change edit_change(const struct ethos_edit *edit, const struct ethos_origin *origin,
-                                int64_t now_ms)
+struct ethos_change edit_make_change(const struct ethos_edit *edit,
+                                     const struct ethos_origin *origin, int64_t now_ms)
 {
     static const struct ethos_origin nobody;
     const struct ethos_origin *who = origin ? origin : &nobody;
     return (struct ethos_change){
         .time_ms = now_ms,
         .key = edit->key,
-        .actions = edit_actions(edit),
+        .actions = edit_action_names(edit),
         .source = who->source ? who->source : "tool",
         .via = who->via,
         .actor = who->actor,
@@ -124,7 +120,7 @@ struct ethos_change edit_change(const struct ethos_edit *edit, const struct etho
     };
 }
 
-struct ethos_change edit_seen(const char *key, int64_t now_ms)
+struct ethos_change edit_make_seen_change(const char *key, int64_t now_ms)
 {
     return (struct ethos_change){
         .time_ms = now_ms,
@@ -137,13 +133,13 @@ struct ethos_change edit_seen(const char *key, int64_t now_ms)
     };
 }
 
-void edit_finish(struct ethos_edit *edits, size_t count)
+void edit_set_revisions(struct ethos_edit *edits, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct ethos_edit *edit = &edits[i];
         if (edit->verdict == ETHOS_EDIT_REPEATED)
             continue;
-        if (!edit_changes(edit))
+        if (!edit_is_change(edit))
             memcpy(edit->revision, edit->old.revision, sizeof edit->revision);
         else if (edit->verdict == ETHOS_EDIT_PUT)
             hash_revision(edit->text, edit->revision);
@@ -154,14 +150,15 @@ void edit_finish(struct ethos_edit *edits, size_t count)
 
 /* ---- write and remove ----------------------------------------------------------------------- */
 
-struct swap {
+struct key_swap {
     const char *expect;
     const struct ethos_view *text;
 };
 
-static int judge(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int check_expected(void *arg, struct ethos_edit *edits, size_t count,
+                          struct ethos_error *error)
 {
-    const struct swap *swap = arg;
+    const struct key_swap *swap = arg;
     (void)count;
     const char *found = edits->old.data ? edits->old.revision : "absent";
     if (swap->expect && strcmp(swap->expect, found) != 0) {
@@ -177,16 +174,17 @@ static int judge(void *arg, struct ethos_edit *edits, size_t count, struct ethos
     return ETHOS_OK;
 }
 
-int edit_swap(const struct ethos_host *host, edit_update_fn *update, struct ethos_store *self,
-              const char *scope, const char *key, const char *expect, const struct ethos_view *text,
-              const struct ethos_origin *origin, char out_revision[ETHOS_REVISION_SIZE],
-              struct ethos_error *error)
+int edit_compare_and_swap(const struct ethos_host *host, edit_update_fn *update,
+                          struct ethos_store *self, const char *scope, const char *key,
+                          const char *expect, const struct ethos_view *text,
+                          const struct ethos_origin *origin, char out_revision[ETHOS_REVISION_SIZE],
+                          struct ethos_error *error)
 {
-    struct swap swap = {expect, text};
+    struct key_swap swap = {expect, text};
     struct ethos_edit edit = {.key = key};
-    int code = update(self, scope, &edit, 1, judge, &swap, origin, error);
+    int code = update(self, scope, &edit, 1, check_expected, &swap, origin, error);
     if (code == ETHOS_OK && out_revision)
         memcpy(out_revision, edit.revision, sizeof edit.revision);
-    edit_absent(host, &edit.old);
+    edit_free_text(host, &edit.old);
     return code;
 }

@@ -340,7 +340,7 @@ static inline int nested_new(const struct ethos_host *host, struct ethos_store *
                                                .locate = nested_locate,
                                                .check = wrap_check,
                                                .gather = nested_gather};
-    struct wrap *wrap;
+    struct store_wrapper *wrap;
     int code = wrap_new(host, &ops, sizeof *wrap, inner, &wrap, error);
     if (code != ETHOS_OK)
         return code;

@@ -164,7 +164,7 @@ static int db_read(struct ethos_store *self, const char *scope, const char *key,
     if (!item)
         return err_set(error, ETHOS_NOTFOUND, "%s: not found", key);
     const char *revision = how->flags & ETHOS_READ_REVISION ? item->revision : "";
-    return edit_give(db->host, item->text, revision, item->time_ms, out_text, error);
+    return edit_fill_text(db->host, item->text, revision, item->time_ms, out_text, error);
 }
 
 static int db_list(struct ethos_store *self, const char *scope, ethos_entry_fn *each, void *arg,
@@ -194,7 +194,7 @@ static int fetch_operations(struct rows_ram *db, const char *scope, struct ethos
     for (size_t i = 0; code == ETHOS_OK && i < fetch->op_count; i++) {
         const struct item *item = get(db, scope, OPERATIONS, fetch->op_ids[i]);
         if (item)
-            code = edit_give(db->host, item->text, "", -1, &fetch->records[i], error);
+            code = edit_fill_text(db->host, item->text, "", -1, &fetch->records[i], error);
     }
     return code;
 }

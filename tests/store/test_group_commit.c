@@ -323,7 +323,7 @@ static void run_behind_a_gate(struct world *world, const struct ethos_store_ops 
         if (i == 0)
             sem_wait(&gate->entered);
     }
-    while (group_waiting(world->group) != THREADS - 1)
+    while (group_count_waiting(world->group) != THREADS - 1)
         sched_yield();
     sem_post(&gate->opened);
     for (unsigned i = 0; i < THREADS; i++) {
@@ -388,7 +388,7 @@ static void test_a_batch_is_bounded(void **state)
         if (i == 0)
             sem_wait(&gate.entered);
     }
-    while (group_waiting(world->group) != THREADS - 1)
+    while (group_count_waiting(world->group) != THREADS - 1)
         sched_yield();
     sem_post(&gate.opened);
     for (unsigned i = 0; i < THREADS; i++) {
@@ -457,7 +457,7 @@ static void test_who_waited_too_long_leaves_and_is_not_done(void **state)
     start(&lones[1], &threads[1], 1);
     start(&lones[2], &threads[2], 2);
     sem_wait(&left); // while the first still writes
-    while (group_waiting(world->group) != 1)
+    while (group_count_waiting(world->group) != 1)
         sched_yield();
     sem_post(&gate.opened);
     for (int i = 0; i < 3; i++) {

@@ -71,7 +71,7 @@ static bool was_done(const struct queue_call *call, const struct ethos_error *wh
     for (size_t i = 1; i < call->count; i++)
         if (strcmp(call->updates[i].scope, call->updates[0].scope) != 0)
             return false;
-    return call->cleansed && opid_is_of_others(why);
+    return call->cleansed && opid_is_used_error(why);
 }
 
 /* Does a call and strikes it off, or puts it aside. */

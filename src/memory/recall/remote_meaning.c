@@ -44,7 +44,7 @@ static bool set_told(struct ethos *ethos, bool told)
 {
     bool before = ethos->remote_told;
     ethos->remote_told = told;
-    return ethos->group ? group_tell(ethos->group, told) : before;
+    return ethos->group ? group_set_reported(ethos->group, told) : before;
 }
 
 bool remote_meaning_may(struct ethos *ethos, const struct service_embedder *embedder)

@@ -110,7 +110,7 @@ static int find_applied(const struct deciding *self, bool *out, struct ethos_err
         return ETHOS_OK;
     int code = handle_update(self->turn, self->decision->scope, &edit, 1, keep_all, &asked, &how,
                              &own);
-    *out = code == ETHOS_OK ? !asked : opid_is_of_others(&own);
+    *out = code == ETHOS_OK ? !asked : opid_is_used_error(&own);
     if (code == ETHOS_OK || *out || code == ETHOS_UNSUPPORTED)
         return ETHOS_OK;
     if (error)

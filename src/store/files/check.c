@@ -365,6 +365,6 @@ int files_check(struct ethos_store *store, int fix, ethos_finding_fn *each, void
     files_root_close(self);
     str_release(&check.scopes);
     str_release(&check.devices);
-    edit_absent(self->host, &check.text);
+    edit_free_text(self->host, &check.text);
     return code == ETHOS_OK && check.nomem ? err_nomem(error) : code;
 }

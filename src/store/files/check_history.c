@@ -396,7 +396,7 @@ static int record_external_edit(const struct scope_check *site, const char *key)
     struct ethos_edit edit = {.key = key};
     int code = files_update_scope(&self->store, site->scope, &edit, 1, keep_old_text, NULL, NULL,
                                   NULL);
-    edit_absent(self->host, &edit.old);
+    edit_free_text(self->host, &edit.old);
     return code;
 }
 

@@ -76,7 +76,7 @@ static bool has_text(const struct files *self, int dir, const char *name, struct
                 view_eq(view_of(copy.data, copy.size), text);
     if (fd >= 0)
         os_close(fd);
-    edit_absent(self->host, &copy);
+    edit_free_text(self->host, &copy);
     return same;
 }
 
@@ -293,7 +293,7 @@ int files_conflict_remove(struct ethos_store *store, const char *scope, const ch
         code = record_version(self, &lock, scope, key, view_of(text.data, text.size), error);
     if (code == ETHOS_OK && os_unlinkat(lock.dir, path, 0) != 0 && errno != ENOENT)
         code = files_step_error(self, errno, lock.path, error);
-    edit_absent(self->host, &text);
+    edit_free_text(self->host, &text);
     files_unlock_scope(self, &lock, false);
     return code == FILES_RETRY ? files_errno(self, EAGAIN, lock.path, error) : code;
 }
@@ -306,7 +306,7 @@ static bool is_known_version(struct files *self, const char *scope, const char *
     char revision[ETHOS_REVISION_SIZE];
     hash_revision(text, revision);
     int code = files_version(&self->store, scope, key, revision, &found, NULL);
-    edit_absent(self->host, &found);
+    edit_free_text(self->host, &found);
     return code == ETHOS_OK;
 }
 

@@ -147,7 +147,7 @@ int files_read_fd(const struct files *self, int fd, const char *path,
         return files_errno(self, errno, path, error);
     for (int i = 0; i < READ_TRIES; i++, before = after) {
         TRY(choose_span(self, &before, path, how, &offset, &size, error));
-        TRY(edit_reserve(self->host, out_text, size, error));
+        TRY(edit_reserve_text(self->host, out_text, size, error));
         ssize_t got = read_at(fd, out_text->data, size, offset);
         if (got < 0 || os_fstat(fd, &after) != 0)
             return files_errno(self, errno, path, error);
@@ -220,16 +220,16 @@ static int write_store_text(struct ethos_store *store, const char *scope, const 
                             const struct ethos_origin *origin,
                             char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
 {
-    return edit_swap(((struct files *)store)->host, files_update_scope, store, scope, key, expect,
-                     &text, origin, out_revision, error);
+    return edit_compare_and_swap(((struct files *)store)->host, files_update_scope, store, scope,
+                                 key, expect, &text, origin, out_revision, error);
 }
 
 static int remove_store_text(struct ethos_store *store, const char *scope, const char *key,
                              const char *expect, const struct ethos_origin *origin,
                              struct ethos_error *error)
 {
-    return edit_swap(((struct files *)store)->host, files_update_scope, store, scope, key, expect,
-                     NULL, origin, NULL, error);
+    return edit_compare_and_swap(((struct files *)store)->host, files_update_scope, store, scope,
+                                 key, expect, NULL, origin, NULL, error);
 }
 
 /* ---- list ----------------------------------------------------------------------------------- */

@@ -291,7 +291,7 @@ int files_import_commits(struct ethos_store *store, const char *scope,
     if (code == FILES_RETRY)
         code = files_errno(self, EAGAIN, job.lock.path, error);
     for (size_t i = 0; old && i < commit->edit_count; i++)
-        edit_absent(self->host, &old[i]);
+        edit_free_text(self->host, &old[i]);
     free(old);
     free(job.changes);
     free(job.locations);

@@ -448,7 +448,7 @@ static int find_operation_line(struct ethos_view lines, const char *op_id, struc
             break;
         int code = history_parse(view_of(start, (size_t)(end - start)), arena, out);
         rest = view_from(rest, (size_t)(end + 1 - rest.data));
-        if (code == ETHOS_OK && view_eq_str(out->op_id, op_id) && opid_time(out->op) >= 0)
+        if (code == ETHOS_OK && view_eq_str(out->op_id, op_id) && opid_record_time(out->op) >= 0)
             code = is_voided_by_lines(rest, out->seq, arena, &voided);
         else if (code == ETHOS_OK)
             voided = true; // not the record of a finished operation
@@ -468,7 +468,7 @@ int files_journal_find_operation(const struct files *self, const struct files_lo
     struct history_record record;
     struct arena arena;
     struct str whole;
-    if (!opid_given(origin))
+    if (!opid_is_given(origin))
         return ETHOS_NOTFOUND;
     arena_init(&arena);
     str_init(&whole, ETHOS_MAX_HISTORY_BYTES);
@@ -479,7 +479,7 @@ int files_journal_find_operation(const struct files *self, const struct files_lo
             code = find_operation_line(str_view(&whole), origin->op_id, &arena, &record, error);
     }
     if (code == ETHOS_OK)
-        code = opid_recall(record.op, origin, edits, count, error);
+        code = opid_apply_record(record.op, origin, edits, count, error);
     str_release(&whole);
     arena_release(&arena);
     return code;

@@ -362,7 +362,7 @@ static int inspect_displaced(struct write_job *job, struct key_change *change,
                                    change->file->revision, 0, &found, &st, &change->watched, error);
     bool same = code == ETHOS_OK &&
                 view_eq(view_of(found.data, found.size), change_file_text(change));
-    edit_absent(job->self->host, &found);
+    edit_free_text(job->self->host, &found);
     if (code == ETHOS_NOTFOUND || (code == ETHOS_OK && !same))
         return FILES_RETRY;
     return code;

@@ -330,7 +330,7 @@ static int count_text_lines(struct purge_job *purge, struct ethos_error *error)
             code = ETHOS_OK;
     }
     str_release(&out);
-    edit_absent(host, &text);
+    edit_free_text(host, &text);
     return code;
 }
 
@@ -379,7 +379,7 @@ static int purge_texts(struct purge_job *purge, const struct ethos_origin *origi
             continue; // no file can have this name
         code = files_update_scope(store, purge->scope, &edit, 1, remove_held_lines, &cleansing,
                                   &plain, error);
-        edit_absent(host, &edit.old);
+        edit_free_text(host, &edit.old);
     }
     str_release(&cleansing.out);
     return code;

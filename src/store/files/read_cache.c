@@ -278,7 +278,7 @@ bool files_cache_is_current(struct files *self, uint64_t stamp)
 static bool copy_cached_text(const struct files *self, struct ethos_text *kept,
                              const struct ethos_read_how *how, struct ethos_text *out)
 {
-    if (edit_reserve(self->host, out, kept->size, NULL) != ETHOS_OK)
+    if (edit_reserve_text(self->host, out, kept->size, NULL) != ETHOS_OK)
         return false;
     if ((how->flags & ETHOS_READ_REVISION) && !*kept->revision)
         hash_revision(view_of(kept->data, kept->size), kept->revision);

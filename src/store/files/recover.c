@@ -212,8 +212,8 @@ static int resolve_stray(struct recovery *r, const char *name, const struct temp
     int code = read_temp_and_file(r, name, temp, &part, &busy, error);
     if (code == ETHOS_OK && !(busy && strcmp(temp->suffix, FILES_OLD) == 0))
         code = resolve_stray_text(r, name, temp, &part, error);
-    edit_absent(r->self->host, &part.file);
-    edit_absent(r->self->host, &part.temp);
+    edit_free_text(r->self->host, &part.file);
+    edit_free_text(r->self->host, &part.temp);
     files_location_close(r->lock, &part.location);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }

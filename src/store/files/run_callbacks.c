@@ -25,13 +25,13 @@ static int fill_old_text(const struct write_job *job, const struct key_change *c
     if (&edit->old == change->file)
         return ETHOS_OK;
     if (!change->text.data) {
-        edit_absent(host, &edit->old);
+        edit_free_text(host, &edit->old);
         return ETHOS_OK;
     }
     bool unchanged = change->text.data == change->file->data;
-    return edit_give(host, change->text, change->revision,
-                     unchanged ? change->file->mtime_ms : host->now_ms(host->arg), &edit->old,
-                     error);
+    return edit_fill_text(host, change->text, change->revision,
+                          unchanged ? change->file->mtime_ms : host->now_ms(host->arg), &edit->old,
+                          error);
 }
 
 static int fill_old_texts(const struct write_job *job, const struct update_call *call)
@@ -49,11 +49,12 @@ static int fill_old_texts(const struct write_job *job, const struct update_call 
 static int find_repeat(const struct write_job *job, const struct update_call *call)
 {
     const struct ethos_edit_call *asked = call->asked;
-    if (!opid_given(asked->origin))
+    if (!opid_is_given(asked->origin))
         return ETHOS_NOTFOUND;
     for (const struct update_call *other = job->calls; other < call; other++) {
         if (other->op.data && strcmp(other->asked->origin->op_id, asked->origin->op_id) == 0)
-            return opid_recall(other->op, asked->origin, asked->edits, asked->count, asked->error);
+            return opid_apply_record(other->op, asked->origin, asked->edits, asked->count,
+                                     asked->error);
     }
     return files_journal_find_operation(job->self, &job->lock, &job->journal, asked->origin,
                                         asked->edits, asked->count, asked->error);
@@ -64,11 +65,12 @@ static int make_operation_record(struct write_job *job, struct update_call *call
 {
     const struct ethos_edit_call *asked = call->asked;
     struct str op;
-    if (!opid_given(asked->origin))
+    if (!opid_is_given(asked->origin))
         return ETHOS_OK;
     str_init(&op, ETHOS_MAX_STORE_BYTES);
     int64_t now_ms = job->self->host->now_ms(job->self->host->arg);
-    int code = opid_record(asked->origin, now_ms, asked->edits, asked->count, &op, asked->error);
+    int code = opid_make_record(asked->origin, now_ms, asked->edits, asked->count, &op,
+                                asked->error);
     if (code == ETHOS_OK) {
         call->op = view_str(arena_copy(&job->arena, str_view(&op)));
         if (!call->op.data)
@@ -85,7 +87,7 @@ static int run_one_update(struct write_job *job, struct update_call *call)
     if (code == ETHOS_OK)
         code = find_repeat(job, call);
     if (code == ETHOS_NOTFOUND)
-        code = edit_ask(asked->edits, asked->count, asked->edit, asked->arg, asked->error);
+        code = edit_run_callback(asked->edits, asked->count, asked->edit, asked->arg, asked->error);
     if (code != ETHOS_OK)
         return code;
     for (size_t i = 0; i < call->asked->count; i++) {
@@ -96,15 +98,15 @@ static int run_one_update(struct write_job *job, struct update_call *call)
                 step->tried_before)
             edit->verdict = ETHOS_EDIT_KEEP;
     }
-    edit_finish(asked->edits, asked->count);
-    if (!edit_any_changes(asked->edits, asked->count))
+    edit_set_revisions(asked->edits, asked->count);
+    if (!edit_has_changes(asked->edits, asked->count))
         return ETHOS_OK;
     TRY(make_operation_record(job, call));
     call->changes = true;
     for (size_t i = 0; i < call->asked->count; i++) {
         struct key_change *change = call->steps[i].change;
         struct ethos_edit *edit = &call->asked->edits[i];
-        if (!edit_changes(edit))
+        if (!edit_is_change(edit))
             continue;
         bool puts = edit->verdict == ETHOS_EDIT_PUT;
         change->text = !puts ? (struct ethos_view){0} : edit->text.data ? edit->text : VIEW("");
@@ -160,7 +162,7 @@ static int make_edit_record(struct write_job *job, const struct ethos_edit *edit
     *out = (struct history_record){
         .scope = view_str(job->scope),
         .key = view_str(edit->key),
-        .actions = view_str(edit_actions(edit)),
+        .actions = view_str(edit_action_names(edit)),
         .source = view_str(origin->source ? origin->source : "tool"),
         .session = view_str(origin->session),
         .session_key = view_str(origin->session_key),
@@ -210,7 +212,7 @@ int write_make_records(struct write_job *job, struct history_record **out, size_
         const struct ethos_edit_call *asked = call->asked;
         size_t first = count;
         for (size_t k = 0; call->changes && k < asked->count; k++) {
-            if (!edit_changes(&asked->edits[k]))
+            if (!edit_is_change(&asked->edits[k]))
                 continue;
             int code = make_edit_record(job, &asked->edits[k], asked->origin,
                                         &call->steps[k].change->last, &records[count++], error);
@@ -254,7 +256,7 @@ void write_remember_attempts(struct write_job *job, const struct history_record 
     for (size_t i = 0; i < job->call_count; i++) {
         const struct update_call *call = &job->calls[i];
         for (size_t k = 0; call->changes && k < call->asked->count; k++) {
-            if (edit_changes(&call->asked->edits[k]))
+            if (edit_is_change(&call->asked->edits[k]))
                 remember_attempt(job, &call->steps[k], &call->asked->edits[k], records++);
         }
     }

@@ -204,8 +204,8 @@ static int inspect_key(struct recovery *r, struct txn *txn, struct txn_key *part
     part->odd_file = part->blocked || is_not_file(part->location.dir, part->location.name);
     part->odd_temp = is_not_file(dir, name);
     part->twin = false;
-    edit_absent(r->self->host, &part->file);
-    edit_absent(r->self->host, &part->temp);
+    edit_free_text(r->self->host, &part->file);
+    edit_free_text(r->self->host, &part->temp);
     part->has_new = temp_exists(r, part, txn->id, FILES_NEW);
     int draft_dir = files_location_temp(r->lock, &part->location, txn->id, FILES_DRAFT, name);
     part->has_draft = temp_exists(r, part, txn->id, FILES_DRAFT) && !is_not_file(draft_dir, name);
@@ -675,8 +675,8 @@ int txn_resolve(struct recovery *r, struct txn *txn, struct ethos_error *error)
     if (code == ETHOS_OK && !done)
         code = files_errno(r->self, EAGAIN, r->lock->path, error);
     for (size_t i = 0; i < txn->count; i++) {
-        edit_absent(r->self->host, &txn->parts[i].file);
-        edit_absent(r->self->host, &txn->parts[i].temp);
+        edit_free_text(r->self->host, &txn->parts[i].file);
+        edit_free_text(r->self->host, &txn->parts[i].temp);
         files_location_close(r->lock, &txn->parts[i].location);
     }
     return code;

@@ -288,7 +288,7 @@ int files_fill_text(const struct files *self, struct ethos_view text,
                     struct ethos_error *error)
 {
     const char *revision = how->flags & ETHOS_READ_REVISION ? NULL : "";
-    return edit_give(self->host, text, revision, -1, out_text, error);
+    return edit_fill_text(self->host, text, revision, -1, out_text, error);
 }
 
 /*

@@ -71,7 +71,7 @@ static int load_changes(struct write_job *job, struct ethos_error *error)
         }
         change->exists = code == ETHOS_OK;
         if (code == ETHOS_NOTFOUND)
-            edit_absent(job->self->host, change->file);
+            edit_free_text(job->self->host, change->file);
         change->text = change_file_text(change);
         change->revision = change->file->revision;
         TRY(code == ETHOS_NOTFOUND ? ETHOS_OK : code);
@@ -440,7 +440,7 @@ static int check_call(const struct ethos_edit_call *call)
             return err_set(call->error, ETHOS_DENIED, "reserved memory key: %s",
                            call->edits[i].key);
     }
-    return edit_check(call->edits, call->count, call->error);
+    return edit_check_keys(call->edits, call->count, call->error);
 }
 
 void files_update_batch(struct ethos_store *store, const char *scope, struct ethos_edit_call *calls,

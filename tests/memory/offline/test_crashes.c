@@ -107,7 +107,7 @@ static int away_open(const struct ethos_setup *setup, struct ethos_store **out_s
     char root[PATH_MAX];
     struct ethos_setup there = *setup;
     struct ethos_store *inner;
-    struct wrap *wrap;
+    struct store_wrapper *wrap;
     int code = gone(error);
     snprintf(root, sizeof root, "%s/../db", setup->root);
     there.root = root;
