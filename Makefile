@@ -105,10 +105,6 @@ all: $(PROGRAMS) $(MODULES) $(RECALL_DATA) $(if $(filter release,$(VARIANT)),lib
 
 # ---- programs ------------------------------------------------------------------------------------
 
-# Where CLEANUP_* is used: with -fexceptions it would need libgcc_s. An exception of a caller's callback still
-# passes through, by the unwind tables.
-$(O)/src/store/%.o: CFLAGS += -fno-exceptions -fasynchronous-unwind-tables
-
 $(O)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CCACHE) $(CC) $(CFLAGS) -c -o $@ $<
