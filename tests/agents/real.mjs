@@ -519,7 +519,8 @@ async function uninstall(agent, place) {
         }
         const { out } = await mustAnswer(agent, place, 'And now?');
         must(out.includes('Noted: And now?'), out);
-        must(!/ethos/.test(await ethos(place, 'doctor').then((said) => said.replace(/^ethos .*$/m, ''))), 'doctor');
+        const found = await ethos(place, 'doctor');
+        must(!/ethos/.test(found.replace(/^ethos .*$/m, '')), found);
     });
 }
 
