@@ -187,6 +187,41 @@ static void test_values_that_stand_somewhere(void **state)
                     "[REDACTED:private-key]\n\n-----END PRIVATE KEY-----\nb\n");
 }
 
+#define LINE "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu\n"
+#define FOOTER "-----END PRIVATE KEY-----\n"
+#define A36 "a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6q7r8"
+
+/* Of a key without a header no line stays, whatever else is found in one of them. */
+static void test_a_secret_in_a_line_of_a_key_leaves_no_key(void **state)
+{
+    static const char *const others[] = {
+        "ghp_" A36,
+        "AKIA0123456789ABCDEF",
+        "token=" A36,
+        "sk-" A36 "abcdefgh",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJlLXNiQmIWU5dfm2R",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        char text[1024];
+
+        snprintf(text, sizeof text,
+                 "a:\n" LINE "MIIEvQ%sBgkqh\n" LINE LINE "kqhkiG==\n" FOOTER "b\n", others[i]);
+        assert_redacted(text, "a:\n[REDACTED:private-key]\n\n\n\n\n" FOOTER "b\n");
+        snprintf(text, sizeof text, "%s\n" LINE FOOTER, others[i]);
+        assert_redacted(text, "[REDACTED:private-key]\n\n" FOOTER);
+        snprintf(text, sizeof text, LINE "%s\n\r\n" FOOTER, others[i]);
+        assert_redacted(text, "[REDACTED:private-key]\n\n\r\n" FOOTER);
+    }
+    assert_redacted("a " LINE "b ghp_" A36 " " LINE LINE FOOTER,
+                    "a " LINE "b [REDACTED:github-pat] [REDACTED:private-key]\n\n" FOOTER);
+    assert_redacted("password: Xy&z3efgh\n" LINE FOOTER,
+                    "password: [REDACTED:password]\n[REDACTED:private-key]\n" FOOTER);
+    assert_redacted("a ghp_" A36 "MIIEvQ\n" LINE LINE FOOTER,
+                    "a [REDACTED:github-pat][REDACTED:private-key]\n\n\n" FOOTER);
+}
+
 static void test_options_of_programs(void **state)
 {
     (void)state;
@@ -506,6 +541,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_shape_is_found_in_every_setting),
         cmocka_unit_test(test_values_that_stand_somewhere),
+        cmocka_unit_test(test_a_secret_in_a_line_of_a_key_leaves_no_key),
         cmocka_unit_test(test_options_of_programs),
         cmocka_unit_test(test_passwords_that_are_told),
         cmocka_unit_test(test_a_line_with_ever_more_secrets_is_not_lost),
