@@ -263,6 +263,24 @@ static void test_passwords_that_are_told(void **state)
                     "care and wait");
 }
 
+/* Each name of the table finds a value that is not found without it. */
+static void test_every_foreign_name_is_met(void **state)
+{
+    (void)state;
+    assert_redacted("x: Tr0ub4dor&3x", "x: Tr0ub4dor&3x");
+    for (size_t i = 0; i < secret_foreign_name_count; i++) {
+        const struct foreign_name *name = &secret_foreign_names[i];
+        char text[128], expected[128];
+
+        snprintf(text, sizeof text, "%s%s: Tr0ub4dor&3x", name->before, name->rest);
+        snprintf(expected, sizeof expected, "%s%s: [REDACTED:password]", name->before, name->rest);
+        assert_redacted(text, expected);
+        if (*name->before) // the rest alone is no name
+            assert_redacted(text + 1, text + 1);
+    }
+    assert_redacted("Mật khẩu: Tr0ub4dor&3x", "Mật khẩu: [REDACTED:password]");
+}
+
 /* Each round of redacting takes one word away, and makes the next one visible. */
 static void test_a_line_with_ever_more_secrets_is_not_lost(void **state)
 {
@@ -544,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_a_secret_in_a_line_of_a_key_leaves_no_key),
         cmocka_unit_test(test_options_of_programs),
         cmocka_unit_test(test_passwords_that_are_told),
+        cmocka_unit_test(test_every_foreign_name_is_met),
         cmocka_unit_test(test_a_line_with_ever_more_secrets_is_not_lost),
         cmocka_unit_test(test_what_is_no_secret_stays),
         cmocka_unit_test(test_invisible_characters_hide_no_secret),
