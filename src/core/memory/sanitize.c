@@ -346,10 +346,11 @@ struct text_scan {
     const char *tag;          /* of the first secret taken out of it */
     struct ethos_view
         source; /* the line, where `line` is a copy of it without invisible characters */
-    struct visible_text copy;  /* that copy */
-    struct visible_text whole; /* of the text, for blocks; made when it is asked for */
-    bool invisible;            /* the text has such characters */
-    bool has_whole, failed;    /* there is no memory for a copy */
+    struct visible_text copy;              /* that copy */
+    struct visible_text whole;             /* of the text, for blocks; made when it is asked for */
+    struct secret_search keys, whole_keys; /* of blocks, in the text and in that copy */
+    bool invisible;                        /* the text has such characters */
+    bool has_whole, failed;                /* there is no memory for a copy */
 };
 
 /* Makes a copy without invisible characters. False when it is the text itself. */
@@ -537,38 +538,46 @@ static bool is_injected(struct ethos_view line, const char *end, size_t *out_siz
     return true;
 }
 
-/* A private key in the copy without invisible characters, where it is in the text. */
-static bool find_invisible_block(struct text_scan *scan, struct ethos_view text, size_t from,
-                                 struct ethos_view line, struct secret *out)
+/* A private key of several lines. */
+struct key_block {
+    struct secret secret;
+    bool headless; /* what begins in the line is no header, and may belong to another secret */
+};
+
+/* A private key that begins in the line and goes on behind it. The search is of the text that the line stands in. */
+static bool find_key_block(struct secret_search *search, struct ethos_view line,
+                           struct key_block *out)
 {
-    size_t start = (size_t)(line.data - text.data);
+    out->headless = !secret_find_block(search->text, line, &out->secret);
+    return !out->headless || secret_find_headless_block(search, line, &out->secret);
+}
+
+/* The same in the copy without invisible characters, where it is in the text. */
+static bool find_invisible_block(struct text_scan *scan, struct ethos_view line,
+                                 struct key_block *out)
+{
+    size_t start = (size_t)(line.data - scan->keys.text.data);
 
     if (!scan->has_whole)
-        read_visible(scan, &scan->whole, text, VISIBLE_DROP_TAGS);
+        read_visible(scan, &scan->whole, scan->keys.text, VISIBLE_DROP_TAGS);
     scan->has_whole = true;
     if (scan->failed)
         return false;
+    scan->whole_keys.text = str_view(&scan->whole.text);
     size_t first = visible_find(&scan->whole, start);
-    struct ethos_view copy = str_view(&scan->whole.text), there = view_from(copy, first);
+    struct ethos_view there = view_from(scan->whole_keys.text, first);
     there.size = visible_find(&scan->whole, start + line.size) - first;
-    if (!secret_find_block(copy, visible_find(&scan->whole, from), there, out))
+    if (!find_key_block(&scan->whole_keys, there, out))
         return false;
-    out->start = visible_start(&scan->whole, out->start);
-    out->end = visible_end(&scan->whole, out->end);
+    out->secret.start = visible_start(&scan->whole, out->secret.start);
+    out->secret.end = visible_end(&scan->whole, out->secret.end);
     return true;
 }
 
-/* A private key that begins in the line and goes on behind it, or ends in it and began before. */
-static bool find_open_block(struct text_scan *scan, struct ethos_view text, const char *done,
-                            struct ethos_view line, struct secret *out)
+static bool find_open_block(struct text_scan *scan, struct ethos_view line, struct key_block *out)
 {
-    size_t from = (size_t)(done - text.data), start = (size_t)(line.data - text.data);
-
-    if (secret_find_block(text, from, line, out) &&
-        (out->end > start + line.size || out->start < start))
-        return true;
-    return scan->invisible && find_invisible_block(scan, text, from, line, out) &&
-           (out->end > start + line.size || out->start < start);
+    return find_key_block(&scan->keys, line, out) ||
+           (scan->invisible && find_invisible_block(scan, line, out));
 }
 
 static void put_block(struct text_scan *scan, struct ethos_view block, const char *tag)
@@ -680,27 +689,46 @@ static bool take_secrets(struct text_scan *scan, struct ethos_view line, const c
     return !shown;
 }
 
-/* Takes out a private key over several lines that the line is part of, and what stands before it. */
-static void take_block(struct text_scan *scan, struct ethos_view text, struct ethos_view line,
-                       const char *done, const struct secret *block)
+/*
+ * Appends what a line has before the private key that begins at `start`, without its secrets. Returns where what is
+ * left of the key begins: behind a secret that goes on to there.
+ */
+static const char *redact_before_key(struct text_scan *scan, struct ethos_view line,
+                                     const char *start)
 {
-    const char *at = line.data, *line_end = at + line.size, *start = text.data + block->start;
-    const char *head_end = start < at ? at : start < line_end ? start : line_end;
-    struct ethos_view first, whole = line;
+    size_t before = scan->out->size, rest = (size_t)(line.data + line.size - start);
 
-    if (start < at) { // the key stands above its footer
-        const char *newline = memrchr(done, '\n', (size_t)(start - done));
-        first = view_from(text, (size_t)((newline ? newline + 1 : done) - text.data));
-        view_line(&first, &whole);
-        str_add(scan->out, view_of(done, (size_t)(start - done)));
+    redact_line(scan, line);
+    size_t size = scan->out->size - before;
+    const char *out = scan->out->data + before, *marker = memrchr(out, ']', size);
+    size_t unchanged = marker ? size - (size_t)(marker + 1 - out) : size;
+    rest = rest < unchanged ? rest : unchanged;
+    str_truncate(scan->out, scan->out->size - rest);
+    for (start = line.data + line.size - rest; *start == '\n' || *start == '\r'; start++)
+        str_addc(scan->out, *start);
+    return start;
+}
+
+/* Takes out a private key over several lines that begins in the line, and appends what stands before it. */
+static void take_block(struct text_scan *scan, struct ethos_view line, const char *done,
+                       const struct key_block *block)
+{
+    const char *at = line.data, *line_end = at + line.size;
+    const char *start = scan->keys.text.data + block->secret.start;
+    const char *end = scan->keys.text.data + block->secret.end;
+
+    str_add(scan->out, view_of(done, (size_t)(at - done)));
+    if (block->headless && start > at) {
+        start = redact_before_key(scan, line, start);
     } else {
-        str_add(scan->out, view_of(done, (size_t)(at - done)));
+        const char *head_end = start < line_end ? start : line_end;
+
         redact_line(scan, view_of(at, (size_t)(head_end - at)));
         str_add(scan->out, view_of(head_end, (size_t)(start - head_end)));
     }
-    scan->tag = block->tag;
-    report_finding(scan, whole, SCAN_REDACT, true);
-    put_block(scan, view_of(start, block->end - block->start), block->tag);
+    scan->tag = block->secret.tag;
+    report_finding(scan, line, SCAN_REDACT, true);
+    put_block(scan, view_of(start, (size_t)(end - start)), block->secret.tag);
 }
 
 /* Appends the text with what is found replaced; returns up to where it has been appended, NULL when nothing was. */
@@ -710,18 +738,19 @@ static const char *scan_lines(struct text_scan *scan, struct ethos_view text)
     const char *end = text.data + text.size, *done = text.data, *at = done, *end_of_order = done;
     struct ethos_view found;
 
+    scan->keys.text = text;
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         struct ethos_view line = view_of(at, (size_t)((newline ? newline : end) - at));
-        struct secret block;
+        struct key_block block;
 
         if ((what & SCAN_GUARD) && is_guarded(scan, line, end, &end_of_order)) {
             str_add(scan->out, view_of(done, (size_t)(at - done)));
             put_marker(scan, line);
             done = line.data + line.size;
-        } else if ((what & SCAN_REDACT) && find_open_block(scan, text, done, line, &block)) {
-            take_block(scan, text, line, done, &block);
-            done = text.data + block.end;
+        } else if ((what & SCAN_REDACT) && find_open_block(scan, line, &block)) {
+            take_block(scan, line, done, &block);
+            done = text.data + block.secret.end;
             at = done > at ? done : at; // on with what stands behind it
             continue;
         } else if ((what & SCAN_REDACT) && has_secret(scan, line, &found) &&

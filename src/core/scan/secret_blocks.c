@@ -7,8 +7,12 @@
 #include "core/scan/bytes.h"
 #include "core/scan/secret_rules.h"
 
-#define MIN_BODY 60    /* base64 digits */
-#define MAX_HEADERS 16 /* lines of a block that are none of its base64 */
+#define MIN_BODY 60     /* base64 digits */
+#define MAX_HEADERS 16  /* lines of a block that are none of its base64 */
+#define MAX_TITLE 40    /* bytes from the dashes of a header or footer to its "PRIVATE KEY" */
+#define BODY_ENTROPY 40 /* tenths of a bit a byte, at least */
+
+#define BASE64 (BYTE_ALNUM | BYTE_BASE64 | BYTE_EQUALS)
 
 /* Whether what stands between two lines of a key may be there: line ends, also escaped, indentation, > and joins. */
 static bool is_between(char c)
@@ -24,7 +28,7 @@ static const char *body_end(const char *p, const char *end, size_t *out_digits)
 
     *out_digits = 0;
     while (p < end && *p != '-' && headers < MAX_HEADERS) {
-        const char *run = byte_run(p, end, BYTE_ALNUM | BYTE_BASE64 | BYTE_EQUALS);
+        const char *run = byte_run(p, end, BASE64);
 
         if (run > p) {
             /* A line of a key is long; only the last is short. A header of the block ("Proc-Type: ...") is none. */
@@ -60,7 +64,7 @@ static const char *header_end(const char *p, const char *end)
 
 static bool begins_with_anchor(const char *start, const char *anchor)
 {
-    const char *from = anchor - start > 40 ? anchor - 40 : start;
+    const char *from = anchor - start > MAX_TITLE ? anchor - MAX_TITLE : start;
 
     for (const char *p = anchor; p - 11 >= from; p--) {
         if (memcmp(p - 11, "-----BEGIN ", 11) == 0)
@@ -71,45 +75,15 @@ static bool begins_with_anchor(const char *start, const char *anchor)
     return false;
 }
 
-/* What stands before a footer that has no header here: the lines of base64 above it. */
-static bool find_above(struct secret_search *search, const char *anchor, struct secret *out)
-{
-    const char *start = search->text.data + search->at;
-    const char *from = anchor - start > 40 ? anchor - 40 : start, *footer = anchor;
-
-    while (footer - 9 >= from && memcmp(footer - 9, "-----END ", 9) != 0)
-        footer--;
-    if (footer - 9 < from)
-        return false;
-    footer -= 9;
-    if (footer - start > SECRET_BLOCK)
-        start = footer - SECRET_BLOCK;
-    const char *first = footer;
-    while (first > start && (byte_is(first[-1], BYTE_ALNUM | BYTE_BASE64 | BYTE_EQUALS) ||
-                             strchr("\r\n", first[-1])))
-        first--;
-    while (first < footer && strchr("\r\n", *first))
-        first++;
-    const char *last = footer;
-    while (last > first && strchr("\r\n", last[-1]))
-        last--;
-    if (last - first < MIN_BODY || !secret_is_varied(view_of(first, (size_t)(last - first)), 40))
-        return false;
-    out->start = (size_t)(first - search->text.data);
-    out->end = (size_t)(last - search->text.data);
-    return true;
-}
-
-bool find_private_key(struct secret_search *search, const char *anchor, struct secret *out)
+/* What stands between the header whose "PRIVATE KEY" is at the anchor and the footer, if that is a key. */
+static bool find_below(struct secret_search *search, const char *anchor, struct secret *out)
 {
     const char *start = search->text.data, *end = start + search->text.size;
     const char *body = header_end(anchor + 11, end);
     size_t digits;
 
-    if (!body || memcmp(anchor, "PRIVATE KEY", 11) != 0)
+    if (!body || !begins_with_anchor(start, anchor))
         return false;
-    if (!begins_with_anchor(start, anchor))
-        return find_above(search, anchor, out);
     const char *stop = end - body > SECRET_BLOCK ? body + SECRET_BLOCK : end;
     const char *last = body_end(body, stop, &digits);
     if (digits < MIN_BODY)
@@ -122,6 +96,43 @@ bool find_private_key(struct secret_search *search, const char *anchor, struct s
     out->start = (size_t)(body - start);
     out->end = (size_t)(last - start);
     return true;
+}
+
+/*
+ * Whether the bytes before a footer are a key. Only their end is looked at: so a text in which lines above were
+ * redacted gives the same answer.
+ */
+static bool is_body(const char *first, const char *last)
+{
+    return last - first >= MIN_BODY &&
+           secret_is_varied(view_of(last - MIN_BODY, MIN_BODY), BODY_ENTROPY);
+}
+
+/* What stands before a footer in its line. */
+static bool find_before_footer(struct secret_search *search, const char *anchor, struct secret *out)
+{
+    const char *start = search->text.data + search->at;
+    const char *from = anchor - start > MAX_TITLE ? anchor - MAX_TITLE : start, *footer = anchor;
+
+    while (footer - 9 >= from && memcmp(footer - 9, "-----END ", 9) != 0)
+        footer--;
+    if (footer - 9 < from)
+        return false;
+    footer -= 9;
+    if (footer - start > SECRET_BLOCK)
+        start = footer - SECRET_BLOCK;
+    const char *first = byte_run_back(footer, start, BASE64);
+    out->start = (size_t)(first - search->text.data);
+    out->end = (size_t)(footer - search->text.data);
+    return is_body(first, footer);
+}
+
+bool find_private_key(struct secret_search *search, const char *anchor, struct secret *out)
+{
+    const char *end = search->text.data + search->text.size;
+
+    return memcmp(anchor, "PRIVATE KEY", 11) == 0 && header_end(anchor + 11, end) &&
+           (find_below(search, anchor, out) || find_before_footer(search, anchor, out));
 }
 
 bool find_putty_key(struct secret_search *search, const char *anchor, struct secret *out)
@@ -142,14 +153,66 @@ bool find_putty_key(struct secret_search *search, const char *anchor, struct sec
     return true;
 }
 
-bool secret_find_block(struct ethos_view text, size_t from, struct ethos_view line,
-                       struct secret *out)
+/* Whether p is the footer of a private key. */
+static bool is_footer(const char *p, const char *end)
+{
+    if (end - p < 9 || memcmp(p, "-----END ", 9) != 0)
+        return false;
+    const char *stop = end - p > MAX_TITLE ? p + MAX_TITLE : end;
+    const char *anchor = memmem(p, (size_t)(stop - p), "PRIVATE KEY", 11);
+
+    return anchor && header_end(anchor + 11, end);
+}
+
+/*
+ * Whether the lines of a key go on at p. Tokens of other kinds may stand in them: so a line with a dash or a dot is
+ * one, too.
+ */
+static bool is_of_key_lines(const char *p, const char *end, unsigned none)
+{
+    (void)none;
+    return byte_is(*p, BYTE_RUN) ? *p != '-' || end - p < 9 || memcmp(p, "-----END ", 9) != 0
+                                 : *p == '\n' || *p == '\r';
+}
+
+static const char *skip_line_ends_back(const char *p, const char *start)
+{
+    while (p > start && (p[-1] == '\n' || p[-1] == '\r'))
+        p--;
+    return p;
+}
+
+bool secret_find_headless_block(struct secret_search *search, struct ethos_view line,
+                                struct secret *out)
+{
+    const char *end = search->text.data + search->text.size;
+    const char *first = line.data, *line_end = line.data + line.size;
+    const char *footer = secret_span_end(search, &search->key_lines, first, is_of_key_lines, 0);
+    bool is_whole = footer > line_end;
+
+    line_end = skip_line_ends_back(line_end, first);
+    if (!is_whole)
+        footer = secret_span_end(search, &search->key_lines, line_end, is_of_key_lines, 0);
+    if (footer - line_end > SECRET_BLOCK || !is_footer(footer, end))
+        return false;
+    if (!is_whole)
+        first = byte_run_back(line_end, first, BASE64);
+    if (footer - first > SECRET_BLOCK)
+        first = footer - SECRET_BLOCK;
+    const char *last = skip_line_ends_back(footer, first);
+    out->tag = "private-key";
+    out->start = (size_t)(first - search->text.data);
+    out->end = (size_t)(last - search->text.data);
+    return first < line_end && last > line_end && is_body(first, last);
+}
+
+bool secret_find_block(struct ethos_view text, struct ethos_view line, struct secret *out)
 {
     static const struct {
         const char *anchor;
         bool (*find)(struct secret_search *search, const char *anchor, struct secret *out);
-    } kinds[] = {{"PRIVATE KEY", find_private_key}, {"Private-Lines:", find_putty_key}};
-    struct secret_search search = {.text = text, .at = from};
+    } kinds[] = {{"PRIVATE KEY", find_below}, {"Private-Lines:", find_putty_key}};
+    struct secret_search search = {.text = text};
 
     out->tag = "private-key";
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -157,7 +220,7 @@ bool secret_find_block(struct ethos_view text, size_t from, struct ethos_view li
         size_t size = strlen(kinds[i].anchor);
 
         for (; (p = memmem(p, (size_t)(end - p), kinds[i].anchor, size)); p++) {
-            if (kinds[i].find(&search, p, out))
+            if (kinds[i].find(&search, p, out) && text.data + out->end > end)
                 return true;
         }
     }

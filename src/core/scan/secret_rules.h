@@ -73,9 +73,17 @@ bool secret_is_varied(struct ethos_view value, unsigned tenths);
 bool secret_is_placeholder(struct ethos_view value);
 
 /*
- * The next name of a password in another script than Latin at or after p, or NULL: the filter cannot see those.
+ * The names of a password that the filter cannot see, as it knows ASCII alone. A name is met where its first other
+ * character stands; what it has before that is looked back for.
  */
-const char *secret_next_foreign_name(const char *p, const char *end);
+struct foreign_name {
+    const char *before, *rest;
+};
+extern const struct foreign_name secret_foreign_names[];
+extern const size_t secret_foreign_name_count;
+
+/* The first other character of the next such name at or after p, or NULL. */
+const char *secret_next_foreign_name(struct ethos_view text, const char *p);
 
 /* Those of secret_rule.find; the anchor is their rule's. */
 bool find_named_password(struct secret_search *search, const char *anchor, struct secret *out);

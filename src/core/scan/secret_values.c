@@ -818,25 +818,43 @@ bool find_word_phrase(struct secret_search *search, const char *anchor, struct s
 
 /* ---- prose ------------------------------------------------------------------------------------- */
 
+/* Whether a word stands right before p. */
+static bool has_before(const char *start, const char *p, const char *word)
+{
+    size_t size = strlen(word);
+
+    return (size_t)(p - start) >= size && memcmp(p - size, word, size) == 0;
+}
+
 #define PROSE_REACH 96 /* bytes from a word like "password" to what it is, in a sentence */
 
-static const char *const foreign_names[] = {
-    "парол",      "Парол",    "ПАРОЛ", "密码",   "密碼",        "口令",
-    "パスワード", "비밀번호", "암호",  "पासवर्ड", "كلمة المرور", "كلمة السر",
-    "ật khẩu",    "Mật khẩu", "hasło", "Hasło",  "şifre",       "Şifre",
+const struct foreign_name secret_foreign_names[] = {
+    {"", "парол"},       {"", "Парол"},      {"", "ПАРОЛ"},    {"", "密码"},  {"", "密碼"},
+    {"", "口令"},        {"", "パスワード"}, {"", "비밀번호"}, {"", "암호"},  {"", "पासवर्ड"},
+    {"", "كلمة المرور"}, {"", "كلمة السر"},  {"", "ật khẩu"},  {"has", "ło"}, {"Has", "ło"},
+    {"", "şifre"},       {"", "Şifre"},
 };
+const size_t secret_foreign_name_count = COUNT(secret_foreign_names);
 
-const char *secret_next_foreign_name(const char *p, const char *end)
+static bool is_foreign_name(const struct foreign_name *name, const char *start, const char *p,
+                            const char *end)
 {
+    size_t same = 0;
+
+    while (name->rest[same] && p + same < end && p[same] == name->rest[same])
+        same++;
+    return !name->rest[same] && has_before(start, p, name->before);
+}
+
+const char *secret_next_foreign_name(struct ethos_view text, const char *p)
+{
+    const char *end = text.data + text.size;
+
     for (; p < end; p++) {
         if (!((unsigned char)*p & 0x80))
             continue;
-        for (size_t i = 0; i < COUNT(foreign_names); i++) {
-            if (p[0] != foreign_names[i][0] || end - p < 2 || p[1] != foreign_names[i][1])
-                continue;
-            size_t size = strlen(foreign_names[i]);
-
-            if ((size_t)(end - p) >= size && memcmp(p, foreign_names[i], size) == 0)
+        for (size_t i = 0; i < COUNT(secret_foreign_names); i++) {
+            if (is_foreign_name(&secret_foreign_names[i], text.data, p, end))
                 return p;
         }
     }
@@ -1073,13 +1091,6 @@ bool find_json_web_token(struct secret_search *search, const char *anchor, struc
 }
 
 /* ---- Azure ------------------------------------------------------------------------------------- */
-
-static bool has_before(const char *start, const char *p, const char *word)
-{
-    size_t size = strlen(word);
-
-    return (size_t)(p - start) >= size && memcmp(p - size, word, size) == 0;
-}
 
 /* Keys that have their mark in the middle; what stands behind AccountKey=, SharedAccessKey= and &sig=. */
 bool find_azure_key(struct secret_search *search, const char *anchor, struct secret *out)

@@ -257,7 +257,7 @@ static bool next_by_name(struct secret_search *self, struct secret *out)
 
     if (self->name == 0 && utf8_ascii(self->text))
         p = end;
-    while ((p = secret_next_foreign_name(p, end))) {
+    while ((p = secret_next_foreign_name(self->text, p))) {
         self->name = (size_t)(++p - text);
         out->tag = "password";
         if (find_password_in_prose(self, p - 1, out) && out->start >= self->at)

@@ -187,6 +187,41 @@ static void test_values_that_stand_somewhere(void **state)
                     "[REDACTED:private-key]\n\n-----END PRIVATE KEY-----\nb\n");
 }
 
+#define LINE "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu\n"
+#define FOOTER "-----END PRIVATE KEY-----\n"
+#define A36 "a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6q7r8"
+
+/* Of a key without a header no line stays, whatever else is found in one of them. */
+static void test_a_secret_in_a_line_of_a_key_leaves_no_key(void **state)
+{
+    static const char *const others[] = {
+        "ghp_" A36,
+        "AKIA0123456789ABCDEF",
+        "token=" A36,
+        "sk-" A36 "abcdefgh",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJlLXNiQmIWU5dfm2R",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        char text[1024];
+
+        snprintf(text, sizeof text,
+                 "a:\n" LINE "MIIEvQ%sBgkqh\n" LINE LINE "kqhkiG==\n" FOOTER "b\n", others[i]);
+        assert_redacted(text, "a:\n[REDACTED:private-key]\n\n\n\n\n" FOOTER "b\n");
+        snprintf(text, sizeof text, "%s\n" LINE FOOTER, others[i]);
+        assert_redacted(text, "[REDACTED:private-key]\n\n" FOOTER);
+        snprintf(text, sizeof text, LINE "%s\n\r\n" FOOTER, others[i]);
+        assert_redacted(text, "[REDACTED:private-key]\n\n\r\n" FOOTER);
+    }
+    assert_redacted("a " LINE "b ghp_" A36 " " LINE LINE FOOTER,
+                    "a " LINE "b [REDACTED:github-pat] [REDACTED:private-key]\n\n" FOOTER);
+    assert_redacted("password: Xy&z3efgh\n" LINE FOOTER,
+                    "password: [REDACTED:password]\n[REDACTED:private-key]\n" FOOTER);
+    assert_redacted("a ghp_" A36 "MIIEvQ\n" LINE LINE FOOTER,
+                    "a [REDACTED:github-pat][REDACTED:private-key]\n\n\n" FOOTER);
+}
+
 static void test_options_of_programs(void **state)
 {
     (void)state;
@@ -226,6 +261,24 @@ static void test_passwords_that_are_told(void **state)
                     "care and wait",
                     "recovery: stop the database, copy the files from the backup, start again with "
                     "care and wait");
+}
+
+/* Each name of the table finds a value that is not found without it. */
+static void test_every_foreign_name_is_met(void **state)
+{
+    (void)state;
+    assert_redacted("x: Tr0ub4dor&3x", "x: Tr0ub4dor&3x");
+    for (size_t i = 0; i < secret_foreign_name_count; i++) {
+        const struct foreign_name *name = &secret_foreign_names[i];
+        char text[128], expected[128];
+
+        snprintf(text, sizeof text, "%s%s: Tr0ub4dor&3x", name->before, name->rest);
+        snprintf(expected, sizeof expected, "%s%s: [REDACTED:password]", name->before, name->rest);
+        assert_redacted(text, expected);
+        if (*name->before) // the rest alone is no name
+            assert_redacted(text + 1, text + 1);
+    }
+    assert_redacted("Mật khẩu: Tr0ub4dor&3x", "Mật khẩu: [REDACTED:password]");
 }
 
 /* Each round of redacting takes one word away, and makes the next one visible. */
@@ -506,8 +559,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_shape_is_found_in_every_setting),
         cmocka_unit_test(test_values_that_stand_somewhere),
+        cmocka_unit_test(test_a_secret_in_a_line_of_a_key_leaves_no_key),
         cmocka_unit_test(test_options_of_programs),
         cmocka_unit_test(test_passwords_that_are_told),
+        cmocka_unit_test(test_every_foreign_name_is_met),
         cmocka_unit_test(test_a_line_with_ever_more_secrets_is_not_lost),
         cmocka_unit_test(test_what_is_no_secret_stays),
         cmocka_unit_test(test_invisible_characters_hide_no_secret),
