@@ -91,6 +91,18 @@ await test('everything goes with the keyboard alone', async () => {
     await until(async () => !/notes\/./.test(new URL(page.url()).hash), 'the note is closed');
 });
 
+// ---- health -------------------------------------------------------------------------------------------
+
+await test('health: the command of a remedy is whole', async () => {
+    const before = text('memory');
+    write(`${before}\n- The key is sk-ant-api03-Zq8vLw3Rt6Yp1Nx5Bk9Dj2Hf7Gs4Mc0Va8Te3Ui6Oy1\n`);
+    const page = await open('#/health');
+    const commands = () => page.locator('.finding .command').allTextContents();
+    await until(async () => (await commands()).includes('ethos memory forget TEXT'), 'TEXT belongs to the command');
+    await reads(page, 'If it is a secret, it takes it out everywhere; else reword it', '.finding');
+    write(before);
+});
+
 // ---- hostile text -------------------------------------------------------------------------------------
 
 // In the page: what of a place is active. Elements, attributes and addresses that text may become are listed.

@@ -439,38 +439,61 @@ struct blaming {
     struct memory_chunks *chunks;
     size_t first, count;
     const struct chunk_place *place;
+    size_t low, high;            /* lines; high 0: there is no row */
+    struct memory_chunk **lines; /* the row at each of them, or NULL */
 };
+
+static bool is_blamed(const struct blaming *self, const struct memory_chunk *row)
+{
+    return row->store == self->place->store && !row->archived;
+}
+
+/* A line has one row at most, so that each is found without looking at the others. */
+static int find_lines(struct blaming *self, struct ethos_error *error)
+{
+    struct memory_chunk *rows = self->chunks->rows + self->first;
+    self->low = SIZE_MAX;
+    for (size_t i = 0; i < self->count; i++) {
+        if (!is_blamed(self, &rows[i]))
+            continue;
+        self->low = rows[i].line < self->low ? rows[i].line : self->low;
+        self->high = rows[i].line > self->high ? rows[i].line : self->high;
+    }
+    if (self->high == 0)
+        return ETHOS_OK;
+    const size_t size = (self->high - self->low + 1) * sizeof(struct memory_chunk *);
+    self->lines = arena_alloc(&self->chunks->arena, size);
+    if (!self->lines)
+        return err_nomem(error);
+    memset(self->lines, 0, size);
+    for (size_t i = 0; i < self->count; i++)
+        if (is_blamed(self, &rows[i]))
+            self->lines[rows[i].line - self->low] = &rows[i];
+    return ETHOS_OK;
+}
 
 static int note_blame(void *arg, const struct ethos_blame *blame)
 {
     struct blaming *self = arg;
-    for (size_t i = self->first; blame->change && i < self->first + self->count; i++) {
-        struct memory_chunk *row = &self->chunks->rows[i];
-        if (row->line != blame->line || row->store != self->place->store || row->archived)
-            continue;
-        row->source = arena_str(&self->chunks->arena, blame->change->source);
-        row->created_ms = blame->change->time_ms;
-        if (blame->change->source && !row->source)
-            return ETHOS_NOMEM;
-    }
-    return ETHOS_OK;
+    bool within = blame->line >= self->low && blame->line <= self->high;
+    struct memory_chunk *row = within ? self->lines[blame->line - self->low] : NULL;
+    if (!row || !blame->change)
+        return ETHOS_OK;
+    row->source = arena_str(&self->chunks->arena, blame->change->source);
+    row->created_ms = blame->change->time_ms;
+    return blame->change->source && !row->source ? ETHOS_NOMEM : ETHOS_OK;
 }
 
 /* What no history tells stays unknown. */
 static int blame_store(struct ethos_turn *turn, struct blaming *self, struct ethos_error *error)
 {
     const struct ethos_target target = {NULL, self->place->scope, self->place->key};
-    size_t low = SIZE_MAX, high = 0, total;
-    for (size_t i = self->first; i < self->first + self->count; i++) {
-        const struct memory_chunk *row = &self->chunks->rows[i];
-        if (row->store != self->place->store || row->archived)
-            continue;
-        low = row->line < low ? row->line : low;
-        high = row->line > high ? row->line : high;
-    }
-    if (high == 0)
-        return ETHOS_OK;
-    int code = blame_lines(turn, &target, low, high - low + 1, note_blame, self, &total, error);
+    size_t total;
+    int code = find_lines(self, error);
+    if (code != ETHOS_OK || self->high == 0)
+        return code;
+    code = blame_lines(turn, &target, self->low, self->high - self->low + 1, note_blame, self,
+                       &total, error);
     bool unknown = code == ETHOS_UNSUPPORTED ||
                    code == ETHOS_NOTFOUND; // no history, or a shorter text by now
     return code == ETHOS_NOMEM ? err_nomem(error) : unknown ? ETHOS_OK : code;
@@ -482,7 +505,7 @@ int memory_chunks_blame(struct ethos_turn *turn, struct memory_chunks *chunks, s
     int code = ETHOS_OK;
     for (enum chunk_store store = CHUNK_MEMORY; code == ETHOS_OK && store <= CHUNK_USER; store++) {
         const struct chunk_place place = chunk_place_of(turn, store, false);
-        struct blaming self = {chunks, first, count, &place};
+        struct blaming self = {chunks, first, count, &place, 0, 0, NULL};
         code = blame_store(turn, &self, error);
     }
     return code;

@@ -568,15 +568,20 @@ static int edit_swap_in(void *arg, struct ethos_edit *edits, size_t count,
     return ETHOS_OK;
 }
 
-/* What a new text must not exceed; one that stood there before may come back, and one may become shorter. */
+/*
+ * What a new text must not exceed; one that stood there before may come back, and one may become shorter. An
+ * archive, which takes what other texts have no room for, is as large as the store lets it be.
+ */
 static int check_size(const char *scope, const struct ethos_edit *edit,
                       const struct ethos_origin *origin, struct ethos_error *error)
 {
     int code = ETHOS_OK;
-    bool shorter = edit->old.data && edit->text.size < edit->old.size;
+    bool any_size = strcmp(edit->key, ARCHIVE_KEY) == 0 ||
+                    (edit->old.data && edit->text.size < edit->old.size) ||
+                    history_actions(origin, NULL);
     if (is_whole(scope, edit->key))
         code = check_whole(scope, edit->key, edit->text.size, edit->old.size, error);
-    else if (!shorter && !history_actions(origin, NULL) && update_ceiling(edit->text) > 0)
+    else if (!any_size && update_ceiling(edit->text) > 0)
         code = err_set(error, ETHOS_LIMIT, "%s: more than %d characters", edit->key,
                        ETHOS_MAX_FILE_CH);
     return code == ETHOS_OK ? code : err_hint(error, code, "shorten the text");

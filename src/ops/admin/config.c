@@ -508,6 +508,13 @@ static void plan_switch(const struct place *place, const struct settings_change 
         out->changes[0].value = out->store;
 }
 
+/* Whether more than what prompts show is another: memory is elsewhere. */
+static bool moves(const struct switching *switching)
+{
+    const char *value = switching->changes[0].value;
+    return value && strcmp(value, switching->store) != 0;
+}
+
 /* What changes in the prompt. */
 static void tell_switch(const struct switching *switching, const struct place *place, json_t **json)
 {
@@ -520,6 +527,11 @@ static void tell_switch(const struct switching *switching, const struct place *p
                 (long long)config_integer(place->home, place->own, VECTOR_OPTION "tailChars"),
                 (long long)config_integer(place->home, place->own, VECTOR_OPTION "topK"),
                 switching->store));
+    else if (switching->was && !switching->is && moves(switching))
+        op_json_put(json, "hint",
+                    json_sprintf("memory is in %s now, and what is in %s stays there; to go back "
+                                 "to it: ethos config set memory %s",
+                                 switching->changes[0].value, switching->store, switching->store));
     else if (switching->was && !switching->is)
         op_json_put(json, "hint", json_string("prompts show as much of MEMORY.md as fits again"));
 }

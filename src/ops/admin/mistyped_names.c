@@ -72,30 +72,86 @@ int meant_personality(struct op_call *call, const char *id, struct ethos_error *
     return *meant ? refuse(id, meant, error) : ETHOS_OK;
 }
 
+/* One more thing to know; what has no room is left out. */
+static void add_hint(char *out_hint, const char *what, const char *id, const char *next)
+{
+    size_t size = strlen(out_hint);
+    int more = snprintf(out_hint + size, MEANT_HINT_SIZE - size,
+                        "%sthere is no %s %s yet; ethos %s", size ? "; " : "", what, id, next);
+    if (more < 0 || (size_t)more >= MEANT_HINT_SIZE - size)
+        out_hint[size] = 0;
+}
+
 /* A personality that there is not yet: it may be meant, so nothing is refused. */
 static void hint_missing(struct op_call *call, const char *id, char *out_hint)
 {
+    char next[ETHOS_MAX_ID + 64];
+    snprintf(next, sizeof next, "personality create %s makes it", id);
     if (personalities_require(call, id, true, NULL) == ETHOS_NOTFOUND)
-        snprintf(out_hint, MEANT_HINT_SIZE,
-                 "there is no personality %s yet; ethos personality create %s makes it", id, id);
+        add_hint(out_hint, "personality", id, next);
 }
 
-/* What a key is limited to. */
+/* ---- what a key is limited to ---------------------------------------------------------------- */
+
+/* Those that there are, of which each has an id; what cannot be listed is no reason to say anything. */
+static const struct known_ids {
+    const char *prefix, *op, *list, *id, *what, *next;
+} lists[] = {
+    {"user:", "users.list", "users", "userId", "user", "users list shows those that there are"},
+    {"workspace:", "workspaces.list", "workspaces", "id", "workspace",
+     "workspaces list shows those that there are"},
+};
+
+static bool is_unlisted(struct op_call *call, const struct known_ids *known, const char *id)
+{
+    struct ethos_error why;
+    struct op_result result;
+    struct op_call asking = *call;
+    json_t *row, *args = json_object();
+    asking.args = args;
+    asking.whole_lists = true;
+    op_result_init(&result);
+    size_t index;
+    bool found = !args || op_run(op_find(known->op), &asking, &result, &why) != ETHOS_OK;
+    json_array_foreach (json_object_get(result.json, known->list), index, row)
+        found = found || view_eq_str(json_view(row, known->id), id);
+    op_result_release(&result);
+    json_decref(args);
+    return !found;
+}
+
+static int check_limit(struct op_call *call, const char *limit, char *out_hint,
+                       struct ethos_error *error)
+{
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const struct known_ids *known = &lists[i];
+        const char *id = limit + strlen(known->prefix);
+        if (strncmp(limit, known->prefix, strlen(known->prefix)) != 0)
+            continue;
+        if (scope_id_ok(view_str(id)) && is_unlisted(call, known, id))
+            add_hint(out_hint, known->what, id, known->next);
+    }
+    if (strncmp(limit, PREFIX, strlen(PREFIX)) != 0)
+        return ETHOS_OK;
+    int code = meant_personality(call, limit + strlen(PREFIX), error);
+    if (code == ETHOS_OK)
+        hint_missing(call, limit + strlen(PREFIX), out_hint);
+    return code;
+}
+
 static int check_limits(struct op_call *call, char *out_hint, struct ethos_error *error)
 {
     size_t index;
     json_t *item;
     int code = ETHOS_OK;
     json_array_foreach (json_object_get(call->args, "only"), index, item) {
-        const char *limit = json_string_value(item);
-        if (code != ETHOS_OK || strncmp(limit, PREFIX, strlen(PREFIX)) != 0)
-            continue;
-        code = meant_personality(call, limit + strlen(PREFIX), error);
-        if (code == ETHOS_OK && !*out_hint)
-            hint_missing(call, limit + strlen(PREFIX), out_hint);
+        if (code == ETHOS_OK)
+            code = check_limit(call, json_string_value(item), out_hint, error);
     }
     return code;
 }
+
+/* ---- conversations --------------------------------------------------------------------------- */
 
 /* A conversation is that of a personality. */
 static int check_conversation(struct op_call *call, char *out_hint, struct ethos_error *error)

@@ -14,8 +14,8 @@
 /*
  * ETHOS_NOTFOUND when the call would write to a personality that is not there and whose id is at most two edits
  * from one that is, or limit a key to it; `default` is always there. Any other call with such an id, of a
- * personality or a user, is ETHOS_OK with a line in out_hint, as is a conversation or key of a personality that
- * is not there; else "".
+ * personality or a user, is ETHOS_OK with a line in out_hint, as is a conversation of a personality, and a key of
+ * a personality, user or workspace, that is not there; else "".
  */
 int meant_check(struct op_call *call, const struct op *op, char out_hint[MEANT_HINT_SIZE],
                 struct ethos_error *error);

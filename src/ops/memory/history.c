@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/view.h"
 #include "core/memory/scope.h"
+#include "core/notes/note.h"
 #include "memory/handle.h"
 #include "memory/history/blame.h"
 #include "memory/history/restore_archived.h"
@@ -487,9 +488,51 @@ static int run_undo(struct op_call *call, struct op_result *result, struct ethos
     return report_undo(undo_named, call, result, error);
 }
 
+/* Whether a file that stands again is a note that says nothing. */
+static bool is_empty_note(struct ethos_turn *turn, const char *scope, const char *key)
+{
+    const struct ethos_target target = {NULL, scope, key};
+    struct ethos_file *file;
+    struct note note = {0};
+    if (strcmp(key, NOTES_INDEX) == 0 || ethos_read(turn, &target, &file, NULL) != ETHOS_OK)
+        return false;
+    if (file->text)
+        note_parse(view_of(file->text, file->size), &note);
+    bool empty = note.has_frontmatter && view_trim(note.body).size == 0;
+    ethos_file_free(file);
+    return empty;
+}
+
+/* What was forgotten does not come back, but its note does. */
+static int warn_empty(struct op_call *call, json_t **json, struct ethos_error *error)
+{
+    size_t i;
+    const json_t *row;
+    struct ethos_turn *turn = NULL;
+    json_t *told = json_object_get(*json, "warnings");
+    json_t *warnings = told ? json_incref(told) : json_array();
+    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    json_array_foreach (json_object_get(*json, "written"), i, row) {
+        const char *key = json_string_value(json_object_get(row, "key"));
+        const char *scope = json_string_value(json_object_get(row, "scope"));
+        if (code == ETHOS_OK && is_empty_note(turn, scope, key))
+            op_json_push(&warnings, json_sprintf("%s is empty: what it said was forgotten, or it "
+                                                 "never said anything",
+                                                 key));
+    }
+    ethos_turn_free(turn);
+    if (json_array_size(warnings) > 0)
+        op_json_put(json, "warnings", json_incref(warnings));
+    json_decref(warnings);
+    return code;
+}
+
 static int run_undo_note(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return report_undo(undo_note, call, result, error);
+    int code = report_undo(undo_note, call, result, error);
+    if (code == ETHOS_OK && result->code == ETHOS_OK && !call->dry_run)
+        result->code = warn_empty(call, &result->json, &result->error);
+    return code;
 }
 
 /* ---- blame ---------------------------------------------------------------------------------- */

@@ -16,24 +16,25 @@ const LEVELS = {
 
 const levelOf = (finding) => LEVELS[finding.severity] ?? LEVELS.info;
 
-/** Words that commands are made of; in "ethos sessions drain says why", the other ones tell something. */
-const COMMANDS = new Set(`doctor install uninstall serve sessions memory notes conflicts workspaces users personality config
-    drain undo list history check reindex forget resolve show create set get import prune`.split(/\s+/));
+/** What a sentence goes on with behind a command: "ethos doctor --fix makes it anew". */
+const VERBS = new Set('brings has is lists makes mends of puts removes says shows takes tells writes'.split(' '));
+
+/** Where a command begins; "is `ethos serve` running there?" and "install the newer ethos that made it" have none. */
+const COMMAND = /(?<!`)\bethos (?=-|(?:api-key|backup|config|conflicts|doctor|gateway|import|install|memory|notes|pending|personality|prefetch|recall|restore|serve|sessions|setup|status|sync|uninstall|users|workspaces)(?![-\w]))/;
 
 /** A remedy ("run: ethos install codex", "ethos doctor --fix makes it anew") as its command and its words. */
 export function remedyOf(text) {
-    const at = text?.search(/\bethos /) ?? -1;
+    const at = text?.search(COMMAND) ?? -1;
     if (at < 0) return { words: text, line: null };
-    const told = /run: $/.test(text.slice(0, at)); // then all of it, to the comma, is the command
+    const told = /run: $/.test(text.slice(0, at)); // then no word ends it
     const words = text.slice(at).split(' ');
     let end = 1;
-    while (end < words.length && (told ? !words[end - 1].endsWith(',') : isWord(words, end))) end++;
-    const line = words.slice(0, end).join(' ').replace(/,$/, '');
-    const before = text.slice(0, at).replace(/,?\s*(?:or )?run: $/, ''), after = words.slice(end).join(' ');
-    return { line, words: [before, after && !told ? `it ${after}` : after].filter(Boolean).join('; ') || null };
+    while (end < words.length && !/[,;]$/.test(words[end - 1]) && (told || !VERBS.has(words[end]))) end++;
+    const line = words.slice(0, end).join(' ').replace(/[,;]$/, '');
+    const before = text.slice(0, at).trim().replace(/(?:[,;]?\s*\b(?:and|or|see|run|or run))?:?$/, '');
+    const after = words.slice(end).join(' '), it = VERBS.has(words[end]) ? 'it ' : '';
+    return { line, words: [before, after && it + after].filter(Boolean).join(before.endsWith(',') ? ' ' : '; ') || null };
 }
-
-const isWord = (words, at) => COMMANDS.has(words[at]) || words[at].startsWith('-') || /^-[puw]$/.test(words[at - 1]);
 
 const page = {
     title: 'Health',
