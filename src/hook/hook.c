@@ -18,14 +18,14 @@
 #include "base/view.h"
 #include "ops/sessions/hooks.h"
 
-static const char *text_of(const json_t *args, const char *name)
+static const char *argument_text(const json_t *args, const char *name)
 {
     return json_string_value(json_object_get(args, name));
 }
 
 bool hook_elsewhere(const json_t *args)
 {
-    return op_hook_records(text_of(args, "agent"), text_of(args, "event"));
+    return op_hook_records(argument_text(args, "agent"), argument_text(args, "event"));
 }
 
 /* ---- the deadline ---------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static bool is_ended(const struct str *input)
 }
 
 /* To its end; or to that of an object after which nothing comes: some leave the pipe open. */
-static int read_input(struct str *out, struct ethos_error *error)
+static int read_event(struct str *out, struct ethos_error *error)
 {
     char piece[PIECE];
     ssize_t got;
@@ -90,10 +90,11 @@ static int read_input(struct str *out, struct ethos_error *error)
 /* How an event is run: at first as far as this program can, and again by one that has the session store. */
 enum { FIRST, AGAIN };
 
-static int run(const struct surface_start *start, struct ethos_view input, int pass,
-               struct op_result *result, struct ethos_error *error)
+static int run_hook(const struct surface_start *start, struct ethos_view input, int pass,
+                    struct op_result *result, struct ethos_error *error)
 {
-    const char *agent = text_of(start->args, "agent"), *event = text_of(start->args, "event");
+    const char *agent = argument_text(start->args, "agent"),
+               *event = argument_text(start->args, "event");
     struct ethos_options options = *start->options;
     struct op_call call = {.request = start->request, .dry_run = start->dry_run, .via = "hook"};
     options.brief = 1;
@@ -110,7 +111,7 @@ static int run(const struct surface_start *start, struct ethos_view input, int p
 }
 
 /* Returns when the other program is not to be had. */
-static void hand_over(const struct surface_start *start, struct ethos_view input)
+static void exec_db_program(const struct surface_start *start, struct ethos_view input)
 {
     int fd = memfd_create("ethos-hook", 0);
     if (fd >= 0 && os_write_all(fd, input.data, input.size) == 0 && lseek(fd, 0, SEEK_SET) == 0 &&
@@ -124,14 +125,14 @@ static int run_event(const struct surface_start *start, struct ethos_view input,
                      struct op_result *result, struct ethos_error *error)
 {
     bool handed = start->state >= 0;
-    int code = run(start, input, handed ? AGAIN : FIRST, result, error);
+    int code = run_hook(start, input, handed ? AGAIN : FIRST, result, error);
     if (code != ETHOS_UNSUPPORTED || handed ||
-        op_hook_records(text_of(start->args, "agent"), text_of(start->args, "event")))
+        op_hook_records(argument_text(start->args, "agent"), argument_text(start->args, "event")))
         return code; // what was said waits in the spool
-    hand_over(start, input);
+    exec_db_program(start, input);
     op_result_release(result);
     op_result_init(result);
-    return run(start, input, AGAIN, result, error);
+    return run_hook(start, input, AGAIN, result, error);
 }
 
 static void debug(const struct ethos_error *error)
@@ -150,7 +151,7 @@ int hook_serve(const struct surface_start *start, struct ethos_error *error)
     str_init(&input, ETHOS_MAX_INPUT_BYTES);
     int code = start->state >= 0 ? file_read(start->state, "the prompt", ETHOS_MAX_INPUT_BYTES,
                                              &input, NULL, error)
-                                 : read_input(&input, error);
+                                 : read_event(&input, error);
     if (code == ETHOS_OK)
         code = run_event(start, str_view(&input), &result, error);
     lift_deadline();

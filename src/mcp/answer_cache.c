@@ -31,7 +31,7 @@
 #define MOST_DIGITS 18    /* of an id: every such number can be told */
 #define HEAD "{\"jsonrpc\":\"2.0\",\"id\":"
 
-struct answer {
+struct cached_answer {
     uint64_t hash;
     enum mcp_version version; /* of the session, and its log level */
     int log_level;
@@ -40,8 +40,8 @@ struct answer {
     char bytes[];               /* in this order */
 };
 
-struct mcp_kept {
-    struct answer *all[SETS][WAYS];
+struct mcp_answer_cache {
+    struct cached_answer *all[SETS][WAYS];
     unsigned char next[SETS]; /* of a set, whose turn it is to go */
     size_t bytes;
     struct str line; /* that is being handled; empty: its answer is none to keep */
@@ -49,44 +49,44 @@ struct mcp_kept {
 
 /* ---- life -------------------------------------------------------------------------------------- */
 
-struct mcp_kept *mcp_kept_new(void)
+struct mcp_answer_cache *mcp_answer_cache_new(void)
 {
-    struct mcp_kept *self = calloc(1, sizeof *self);
+    struct mcp_answer_cache *self = calloc(1, sizeof *self);
     if (self)
         str_init(&self->line, MOST_LINE);
     return self;
 }
 
-static size_t size_of(const struct answer *answer)
+static size_t answer_size(const struct cached_answer *answer)
 {
     return sizeof *answer + answer->before + answer->after + answer->rest;
 }
 
-static void drop(struct mcp_kept *self, struct answer **place)
+static void drop_answer(struct mcp_answer_cache *self, struct cached_answer **place)
 {
     if (!*place)
         return;
-    self->bytes -= size_of(*place);
+    self->bytes -= answer_size(*place);
     op_again_free((*place)->again);
     free(*place);
     *place = NULL;
 }
 
-void mcp_kept_clear(struct mcp_kept *self)
+void mcp_answer_cache_clear(struct mcp_answer_cache *self)
 {
     for (size_t i = 0; self && i < SETS; i++)
         for (size_t j = 0; j < WAYS; j++)
-            drop(self, &self->all[i][j]);
+            drop_answer(self, &self->all[i][j]);
 }
 
-size_t mcp_kept_bytes(const struct mcp_kept *self)
+size_t mcp_answer_cache_bytes(const struct mcp_answer_cache *self)
 {
     return self->bytes;
 }
 
-void mcp_kept_free(struct mcp_kept *self)
+void mcp_answer_cache_free(struct mcp_answer_cache *self)
 {
-    mcp_kept_clear(self);
+    mcp_answer_cache_clear(self);
     if (self)
         str_release(&self->line);
     free(self);
@@ -100,7 +100,7 @@ static bool is_digit(char c)
 }
 
 /* Of a string, what means itself. */
-static bool is_plain(char c)
+static bool is_plain_character(char c)
 {
     return c >= ' ' && c <= '~' && c != '"' && c != '\\';
 }
@@ -112,7 +112,7 @@ size_t mcp_plain_size(struct ethos_view text)
     if (text.size == 0)
         return 0;
     if (data[0] == '"') {
-        while (at < text.size && is_plain(data[at]))
+        while (at < text.size && is_plain_character(data[at]))
             at++;
         return at < text.size && data[at] == '"' ? at + 1 : 0;
     }
@@ -130,7 +130,7 @@ static size_t id_before(struct ethos_view text)
     size_t at = text.size;
     bool quoted = at > 0 && text.data[at - 1] == '"';
     at -= quoted;
-    while (at > 0 && (quoted ? is_plain(text.data[at - 1]) : is_digit(text.data[at - 1])))
+    while (at > 0 && (quoted ? is_plain_character(text.data[at - 1]) : is_digit(text.data[at - 1])))
         at--;
     if (at > 0 && (quoted || text.data[at - 1] == '-'))
         at--;
@@ -162,13 +162,13 @@ bool mcp_cut(struct ethos_view line, struct mcp_cut *out)
 
 /* ---- finding ----------------------------------------------------------------------------------- */
 
-static uint64_t hash_of(const struct mcp_cut *line)
+static uint64_t hash_line(const struct mcp_cut *line)
 {
     return hash_mix(hash_mix(line->before.size, line->before), line->after);
 }
 
-static bool fits(const struct answer *answer, const struct mcp_session *session,
-                 const struct mcp_cut *line, uint64_t hash)
+static bool answer_fits(const struct cached_answer *answer, const struct mcp_session *session,
+                        const struct mcp_cut *line, uint64_t hash)
 {
     return answer && answer->hash == hash && answer->version == session->version &&
            answer->log_level == session->log_level &&
@@ -176,13 +176,14 @@ static bool fits(const struct answer *answer, const struct mcp_session *session,
            view_eq(view_of(answer->bytes + answer->before, answer->after), line->after);
 }
 
-static struct answer **find(struct mcp_kept *self, const struct mcp_session *session,
-                            const struct mcp_cut *line)
+static struct cached_answer **find_answer(struct mcp_answer_cache *self,
+                                          const struct mcp_session *session,
+                                          const struct mcp_cut *line)
 {
-    uint64_t hash = hash_of(line);
-    struct answer **set = self->all[hash % SETS];
+    uint64_t hash = hash_line(line);
+    struct cached_answer **set = self->all[hash % SETS];
     for (size_t i = 0; i < WAYS; i++)
-        if (fits(set[i], session, line, hash))
+        if (answer_fits(set[i], session, line, hash))
             return &set[i];
     return NULL;
 }
@@ -193,7 +194,7 @@ json_t *mcp_plain_json(struct ethos_view text)
                                : json_integer(strtoll(text.data, NULL, 10));
 }
 
-static bool is_cancelled(const struct mcp_session *session, struct ethos_view id)
+static bool is_request_cancelled(const struct mcp_session *session, struct ethos_view id)
 {
     if (!session->cancelled)
         return false;
@@ -203,8 +204,8 @@ static bool is_cancelled(const struct mcp_session *session, struct ethos_view id
     return cancelled;
 }
 
-static bool give(const struct mcp_session *session, const struct answer *answer,
-                 struct ethos_view id, struct str *out)
+static bool append_answer(const struct mcp_session *session, const struct cached_answer *answer,
+                          struct ethos_view id, struct str *out)
 {
     size_t start = out->size;
     str_adds(out, HEAD);
@@ -214,43 +215,44 @@ static bool give(const struct mcp_session *session, const struct answer *answer,
         str_undo(out, start);
         return false;
     }
-    if (is_cancelled(session, view_of(out->data + start + sizeof HEAD - 1, id.size)))
+    if (is_request_cancelled(session, view_of(out->data + start + sizeof HEAD - 1, id.size)))
         str_truncate(out, start);
     return true;
 }
 
-bool mcp_kept_answer(struct mcp_session *session, struct ethos_view text, struct str *out)
+bool mcp_answer_cache_reply(struct mcp_session *session, struct ethos_view text, struct str *out)
 {
     struct mcp_cut line;
-    struct mcp_kept *self = session->kept;
+    struct mcp_answer_cache *self = session->kept;
     const struct mcp *mcp = session->mcp;
     str_clear(&self->line);
     if (!mcp_cut(text, &line))
         return false;
-    struct answer **found = find(self, session, &line);
-    if (found && mcp->holds(mcp->run_arg, (*found)->again) && give(session, *found, line.id, out))
+    struct cached_answer **found = find_answer(self, session, &line);
+    if (found && mcp->holds(mcp->run_arg, (*found)->again) &&
+        append_answer(session, *found, line.id, out))
         return true;
     if (found)
-        drop(self, found);
+        drop_answer(self, found);
     str_add(&self->line, text);
     return false;
 }
 
 /* ---- keeping ----------------------------------------------------------------------------------- */
 
-static struct answer *answer_new(const struct mcp_session *session, const struct mcp_cut *line,
-                                 struct ethos_view rest)
+static struct cached_answer *answer_new(const struct mcp_session *session,
+                                        const struct mcp_cut *line, struct ethos_view rest)
 {
-    struct answer *answer = malloc(sizeof *answer + line->before.size + line->after.size +
-                                   rest.size);
+    struct cached_answer *answer = malloc(sizeof *answer + line->before.size + line->after.size +
+                                          rest.size);
     if (!answer)
         return NULL;
-    *answer = (struct answer){.hash = hash_of(line),
-                              .version = session->version,
-                              .log_level = session->log_level,
-                              .before = line->before.size,
-                              .after = line->after.size,
-                              .rest = rest.size};
+    *answer = (struct cached_answer){.hash = hash_line(line),
+                                     .version = session->version,
+                                     .log_level = session->log_level,
+                                     .before = line->before.size,
+                                     .after = line->after.size,
+                                     .rest = rest.size};
     memcpy(answer->bytes, line->before.data, line->before.size);
     memcpy(answer->bytes + answer->before, line->after.data, line->after.size);
     memcpy(answer->bytes + answer->before + answer->after, rest.data, rest.size);
@@ -258,7 +260,8 @@ static struct answer *answer_new(const struct mcp_session *session, const struct
 }
 
 /* An empty place of its set, or that of the one whose turn it is. */
-static struct answer **place_for(struct mcp_kept *self, const struct answer *answer)
+static struct cached_answer **place_for(struct mcp_answer_cache *self,
+                                        const struct cached_answer *answer)
 {
     size_t number = answer->hash % SETS;
     for (size_t i = 0; i < WAYS; i++)
@@ -276,23 +279,24 @@ static bool rest_of(struct ethos_view answer, struct ethos_view id, struct ethos
            view_starts(*out, VIEW(",\"result\":"));
 }
 
-void mcp_kept_put(struct mcp_session *session, struct ethos_view text, struct op_again **again)
+void mcp_answer_cache_store(struct mcp_session *session, struct ethos_view text,
+                            struct op_again **again)
 {
     struct mcp_cut line;
     struct ethos_view rest;
-    struct mcp_kept *self = session->kept;
+    struct mcp_answer_cache *self = session->kept;
     if (text.size > MOST_ANSWER || !mcp_cut(str_view(&self->line), &line) ||
         !rest_of(text, line.id, &rest))
         return;
-    struct answer *answer = answer_new(session, &line, rest);
+    struct cached_answer *answer = answer_new(session, &line, rest);
     if (!answer)
         return;
-    if (self->bytes + size_of(answer) > MCP_KEPT_BYTES)
-        mcp_kept_clear(self);
-    struct answer **place = place_for(self, answer);
-    drop(self, place);
+    if (self->bytes + answer_size(answer) > MCP_KEPT_BYTES)
+        mcp_answer_cache_clear(self);
+    struct cached_answer **place = place_for(self, answer);
+    drop_answer(self, place);
     answer->again = *again;
     *again = NULL;
     *place = answer;
-    self->bytes += size_of(answer);
+    self->bytes += answer_size(answer);
 }

@@ -28,7 +28,7 @@ json_t *mcp_no_resource(struct mcp_request *request, const char *uri)
 }
 
 /* A parameter that names something, or NULL. */
-static const char *name_of(struct mcp_request *request, const char *param)
+static const char *parameter_name(struct mcp_request *request, const char *param)
 {
     const char *name = mcp_word(mcp_param(request, param));
     if (!name)
@@ -44,7 +44,7 @@ static const char *named_with(struct mcp_request *request, const json_t **argume
         mcp_refuse(request, MCP_INVALID_PARAMS, "arguments must be an object");
         return NULL;
     }
-    return name_of(request, "name");
+    return parameter_name(request, "name");
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -64,7 +64,7 @@ static bool page_start(const struct mcp_request *request, size_t count, size_t *
 }
 
 /* The page that is asked for; takes the rows. */
-static json_t *page(struct mcp_request *request, const char *member, json_t *rows)
+static json_t *cut_page(struct mcp_request *request, const char *member, json_t *rows)
 {
     size_t start, count = json_array_size(rows);
     char next[24];
@@ -88,22 +88,22 @@ static json_t *page(struct mcp_request *request, const char *member, json_t *row
 
 json_t *tools_list(struct mcp_request *request)
 {
-    return page(request, "tools", offer_tools(request));
+    return cut_page(request, "tools", offer_tools(request));
 }
 
 json_t *resources_list(struct mcp_request *request)
 {
-    return page(request, "resources", offer_resources(request));
+    return cut_page(request, "resources", offer_resources(request));
 }
 
 json_t *resources_templates(struct mcp_request *request)
 {
-    return page(request, "resourceTemplates", offer_templates(request));
+    return cut_page(request, "resourceTemplates", offer_templates(request));
 }
 
 json_t *prompts_list(struct mcp_request *request)
 {
-    return page(request, "prompts", offer_prompts(request));
+    return cut_page(request, "prompts", offer_prompts(request));
 }
 
 /* ---- one of them ----------------------------------------------------------------------------- */
@@ -130,7 +130,7 @@ json_t *tools_call(struct mcp_request *request)
 
 json_t *resources_read(struct mcp_request *request)
 {
-    const char *uri = name_of(request, "uri");
+    const char *uri = parameter_name(request, "uri");
     return uri ? offer_read(request, uri) : NULL;
 }
 

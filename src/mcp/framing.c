@@ -27,7 +27,7 @@ static void note_cancellation(struct mcp_stream *self, const json_t *message, si
 }
 
 /* Only a line with the word is worth parsing; what is wrong with it is told when it is its turn. */
-static void note_line(struct mcp_stream *self, struct ethos_view line, size_t end)
+static void note_cancelled_line(struct mcp_stream *self, struct ethos_view line, size_t end)
 {
     json_t *message, *item;
     size_t index;
@@ -47,7 +47,7 @@ static void look_ahead(struct mcp_stream *self)
         self->looked = self->at;
     while ((newline = memchr(data + self->looked, '\n', self->in.size - self->looked))) {
         size_t end = (size_t)(newline - data) + 1;
-        note_line(self, view_of(data + self->looked, end - 1 - self->looked), end);
+        note_cancelled_line(self, view_of(data + self->looked, end - 1 - self->looked), end);
         self->looked = end;
     }
 }
@@ -65,7 +65,7 @@ static void forget_passed(struct mcp_stream *self)
     self->cancelled_count = kept;
 }
 
-static bool is_cancelled(void *arg, const json_t *id)
+static bool is_id_cancelled(void *arg, const json_t *id)
 {
     struct mcp_stream *self = arg;
     if (self->more)
@@ -82,8 +82,8 @@ static bool is_cancelled(void *arg, const json_t *id)
 void mcp_stream_init(struct mcp_stream *self, const struct mcp *mcp)
 {
     *self = (struct mcp_stream){
-        .session = {.mcp = mcp, .cancelled = is_cancelled, .cancelled_arg = self}};
-    self->session.kept = mcp->holds ? mcp_kept_new() : NULL;
+        .session = {.mcp = mcp, .cancelled = is_id_cancelled, .cancelled_arg = self}};
+    self->session.kept = mcp->holds ? mcp_answer_cache_new() : NULL;
     self->session.forms = mcp->holds ? mcp_forms_new() : NULL;
     self->session.rooms = self->rooms;
     str_init(&self->rooms[0], MCP_MAX_REPLY);
@@ -95,7 +95,7 @@ void mcp_stream_release(struct mcp_stream *self)
 {
     self->at = SIZE_MAX;
     forget_passed(self);
-    mcp_kept_free(self->session.kept);
+    mcp_answer_cache_free(self->session.kept);
     mcp_forms_free(self->session.forms);
     str_release(&self->rooms[0]);
     str_release(&self->rooms[1]);
@@ -137,7 +137,8 @@ void mcp_stream_early(struct mcp_stream *self, struct str *out)
 }
 
 /* The rest of a line that is too long; true when its end has come. */
-static bool skip(struct mcp_stream *self, const char *newline, bool at_end, struct str *out)
+static bool skip_long_line(struct mcp_stream *self, const char *newline, bool at_end,
+                           struct str *out)
 {
     self->at = newline ? (size_t)(newline - self->in.data) + 1 : self->in.size;
     self->skipping = !newline && !at_end;
@@ -153,7 +154,7 @@ bool mcp_stream_next(struct mcp_stream *self, bool at_end, struct str *out)
     const char *newline = rest.size ? memchr(rest.data, '\n', rest.size) : NULL;
     size_t size = newline ? (size_t)(newline - rest.data) : rest.size;
     if (self->skipping || size > MCP_MAX_LINE)
-        return (rest.size > 0 || at_end) && skip(self, newline, at_end, out);
+        return (rest.size > 0 || at_end) && skip_long_line(self, newline, at_end, out);
     if (!newline && (!at_end || rest.size == 0))
         return false;
     self->begin = self->at;

@@ -35,7 +35,7 @@ static bool says(const char *header, const char *text)
 }
 
 /* What Mcp-Name repeats, NULL: nothing. */
-static const char *named(const char *method, const json_t *params)
+static const char *header_name(const char *method, const json_t *params)
 {
     if (strcmp(method, "tools/call") == 0 || strcmp(method, "prompts/get") == 0)
         return mcp_word(json_object_get(params, "name"));
@@ -50,7 +50,7 @@ struct seen {
     bool modern;
 };
 
-static struct seen look(const json_t *message, const struct mcp_post *post)
+static struct seen inspect_message(const json_t *message, const struct mcp_post *post)
 {
     struct seen seen = {.method = mcp_word(json_object_get(message, "method")),
                         .id = json_object_get(message, "id"),
@@ -70,7 +70,7 @@ static bool has_meta(const struct seen *seen)
            json_is_object(json_object_get(seen->meta, META "clientCapabilities"));
 }
 
-static unsigned refuse(const struct seen *seen, int code, const char *why, struct str *out)
+static unsigned refuse_post(const struct seen *seen, int code, const char *why, struct str *out)
 {
     bool named_id = json_is_string(seen->id) || json_is_integer(seen->id);
     json_t *reply = json_pack("{s:s, s:{s:i, s:s}}", "jsonrpc", "2.0", "error", "code", code,
@@ -88,7 +88,7 @@ static unsigned refuse(const struct seen *seen, int code, const char *why, struc
 static const char *mismatch(const struct seen *seen, const struct mcp_post *post)
 {
     const char *version = mcp_word(json_object_get(seen->meta, META "protocolVersion"));
-    const char *name = named(seen->method, seen->params);
+    const char *name = header_name(seen->method, seen->params);
     if (!says(post->version, version))
         return "MCP-Protocol-Version must say what params._meta does";
     if (!says(post->method, seen->method))
@@ -134,24 +134,24 @@ unsigned mcp_post(struct mcp_session *session, const struct mcp_post *post, stru
 {
     json_t *message = NULL;
     int code = json_parse_wide(post->body, "message", &message, NULL);
-    struct seen seen = look(message, post);
+    struct seen seen = inspect_message(message, post);
     const char *why = seen.method && seen.modern && has_meta(&seen) ? mismatch(&seen, post) : NULL;
     enum mcp_version version = post->version ? mcp_version_find(post->version) : MCP_2025_03_26;
     unsigned status;
     session->version = version;
     memcpy(session->client, "agent", sizeof "agent"); // the legacy era says its name once
     if (view_blank(post->body))
-        status = refuse(&seen, MCP_PARSE_ERROR, "there is no message", out);
+        status = refuse_post(&seen, MCP_PARSE_ERROR, "there is no message", out);
     else if (code != ETHOS_OK)
         status = pass_on(session, post, &seen, out); // it says why
     else if (seen.method && seen.modern && !has_meta(&seen))
-        status = refuse(&seen, MCP_INVALID_PARAMS, "params._meta lacks the version or capabilities",
-                        out);
+        status = refuse_post(&seen, MCP_INVALID_PARAMS,
+                             "params._meta lacks the version or capabilities", out);
     else if (why)
-        status = refuse(&seen, MCP_HEADER_MISMATCH, why, out);
+        status = refuse_post(&seen, MCP_HEADER_MISMATCH, why, out);
     else if (!seen.modern && version == MCP_NONE)
-        status = refuse(&seen, MCP_INVALID_REQUEST, "MCP-Protocol-Version is none that is known",
-                        out);
+        status = refuse_post(&seen, MCP_INVALID_REQUEST,
+                             "MCP-Protocol-Version is none that is known", out);
     else
         status = pass_on(session, post, &seen, out);
     json_decref(message);

@@ -23,15 +23,15 @@ enum {
     MCP_UNSUPPORTED_VERSION = -32022,
 };
 
-struct mcp_alike;
+struct mcp_known_form;
 
 /* One request while it is answered. */
 struct mcp_request {
     struct mcp_session *session;
     enum mcp_version version;
     const char *method;
-    const json_t *params;    /* an object, or NULL */
-    struct mcp_alike *alike; /* or NULL */
+    const json_t *params;         /* an object, or NULL */
+    struct mcp_known_form *alike; /* or NULL */
     char client[MCP_CLIENT_SIZE];
     struct str members;     /* of the result, as text already: "a":1,"b":2 */
     struct str text;        /* to make them from */
@@ -84,10 +84,11 @@ json_t *mcp_answer(struct mcp_request *request);
 /* ---- answer_cache.c ---------------------------------------------------------------------------------- */
 
 /* Answers a message as before. False: it has to be handled; nothing was sent. */
-bool mcp_kept_answer(struct mcp_session *session, struct ethos_view text, struct str *out);
+bool mcp_answer_cache_reply(struct mcp_session *session, struct ethos_view text, struct str *out);
 
 /* Keeps the answer to the message at hand, a line without its end. Takes again if it does. */
-void mcp_kept_put(struct mcp_session *session, struct ethos_view text, struct op_again **again);
+void mcp_answer_cache_store(struct mcp_session *session, struct ethos_view text,
+                            struct op_again **again);
 
 /* A line, cut at its id. */
 struct mcp_cut {
@@ -107,7 +108,7 @@ json_t *mcp_plain_json(struct ethos_view text);
 /* ---- parse_cache.c ---------------------------------------------------------------------------------- */
 
 /* A message that is written like an earlier one, and what was found out about that one. */
-struct mcp_alike {
+struct mcp_known_form {
     json_t *message;
     const char *method; /* of the message, as are params */
     const json_t *params;
@@ -119,7 +120,7 @@ struct mcp_alike {
 };
 
 /* The message of a line that is written like an earlier one, until the next is filled; else NULL. */
-struct mcp_alike *mcp_forms_fill(struct mcp_forms *self, struct ethos_view line);
+struct mcp_known_form *mcp_forms_fill(struct mcp_forms *self, struct ethos_view line);
 
 /* Learns from a line that was parsed to this message, a request that can be handled here. */
 void mcp_forms_learn(struct mcp_forms *self, struct ethos_view line, json_t *message);

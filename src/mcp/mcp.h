@@ -76,10 +76,10 @@ struct mcp_session {
     /* what `initialize` settled, for the legacy era alone: */
     enum mcp_version version;
     char client[MCP_CLIENT_SIZE];
-    int log_level;           /* 0: nobody asked for logs */
-    struct mcp_kept *kept;   /* or NULL */
-    struct mcp_forms *forms; /* or NULL */
-    struct str *rooms;       /* two, for results; kept from one request to the next; or NULL */
+    int log_level;                 /* 0: nobody asked for logs */
+    struct mcp_answer_cache *kept; /* or NULL */
+    struct mcp_forms *forms;       /* or NULL */
+    struct str *rooms; /* two, for results; kept from one request to the next; or NULL */
     /* while a message is handled: */
     struct str *out;
     int log_level_now;
@@ -89,12 +89,12 @@ struct mcp_session {
 int mcp_check(struct ethos_error *error);
 
 /* Answers that serve again (answer_cache.c), for sessions whose mcp can tell whether they hold. NULL: no memory. */
-struct mcp_kept *mcp_kept_new(void);
-void mcp_kept_free(struct mcp_kept *self);
+struct mcp_answer_cache *mcp_answer_cache_new(void);
+void mcp_answer_cache_free(struct mcp_answer_cache *self);
 
 /* Forgets all of them: so when the handle that run uses is closed. */
-void mcp_kept_clear(struct mcp_kept *self);
-size_t mcp_kept_bytes(const struct mcp_kept *self); /* what they take */
+void mcp_answer_cache_clear(struct mcp_answer_cache *self);
+size_t mcp_answer_cache_bytes(const struct mcp_answer_cache *self); /* what they take */
 
 /* Takes one message; appends nothing, or lines that each are one message (then check str_code). */
 void mcp_message(struct mcp_session *self, struct ethos_view text, struct str *out);

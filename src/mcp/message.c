@@ -76,7 +76,7 @@ static void send_failure(int code, const char *why, struct str *out)
 }
 
 /* What was said since start is whole, or it is not said. */
-static void settle(size_t start, struct str *out)
+static void drop_partial_output(size_t start, struct str *out)
 {
     int code = str_code(out);
     if (code != ETHOS_OK) {
@@ -91,7 +91,7 @@ void mcp_too_long(struct str *out)
     size_t start = out->size;
     snprintf(why, sizeof why, "a message has at most %d bytes", MCP_MAX_LINE);
     send_failure(MCP_INVALID_REQUEST, why, out);
-    settle(start, out);
+    drop_partial_output(start, out);
 }
 
 void mcp_log(struct mcp_session *self, enum ethos_level level, const char *line)
@@ -212,8 +212,8 @@ static json_t *result_of(struct mcp_request *request, bool in_batch)
 
 /* ---- the envelope ---------------------------------------------------------------------------- */
 
-static bool is_cancelled(const struct mcp_session *self, const struct mcp_request *request,
-                         const json_t *id)
+static bool is_cancelled_now(const struct mcp_session *self, const struct mcp_request *request,
+                             const json_t *id)
 {
     return self->cancelled && strcmp(request->method, "initialize") != 0 &&
            self->cancelled(self->cancelled_arg, id);
@@ -243,21 +243,22 @@ static void answer_request(struct mcp_session *self, struct mcp_request *request
                            bool in_batch, struct str *out)
 {
     size_t start = out->size;
-    if (is_cancelled(self, request, id))
+    if (is_cancelled_now(self, request, id))
         return;
     open_room(self->rooms, &request->members);
     open_room(self->rooms ? self->rooms + 1 : NULL, &request->text);
     json_t *result = result_of(request, in_batch);
     if (!result && !request->code)
         mcp_refuse(request, MCP_INTERNAL, "out of memory");
-    if (!is_cancelled(self, request, id)) {
+    if (!is_cancelled_now(self, request, id)) {
         if (result)
             put_result(id, request, result, out);
         else
             put_failure(id, request->code, request->why, request->data, out);
         settle_reply(id, start, out);
         if (request->again && !in_batch)
-            mcp_kept_put(self, view_of(out->data + start, out->size - start), &request->again);
+            mcp_answer_cache_store(self, view_of(out->data + start, out->size - start),
+                                   &request->again);
     }
     op_again_free(request->again);
     close_room(self->rooms, &request->members);
@@ -293,7 +294,8 @@ static const char *find_fault(const json_t *message)
 }
 
 /* Appends what to send for a request that is written like another, in which no fault was found. */
-static void answer_alike(struct mcp_session *self, struct mcp_alike *alike, struct str *out)
+static void answer_known_form(struct mcp_session *self, struct mcp_known_form *alike,
+                              struct str *out)
 {
     struct mcp_request request = {
         .session = self, .method = alike->method, .params = alike->params, .alike = alike};
@@ -301,7 +303,8 @@ static void answer_alike(struct mcp_session *self, struct mcp_alike *alike, stru
 }
 
 /* Appends what to send for one message of the input, or nothing. */
-static void answer(struct mcp_session *self, const json_t *message, bool in_batch, struct str *out)
+static void answer_message(struct mcp_session *self, const json_t *message, bool in_batch,
+                           struct str *out)
 {
     const json_t *id = json_object_get(message, "id");
     const char *fault = find_fault(message);
@@ -317,7 +320,7 @@ static void answer(struct mcp_session *self, const json_t *message, bool in_batc
 }
 
 /* Whether this program has what a message asks for. */
-static bool is_here(const struct mcp_session *self, const json_t *message)
+static bool can_answer_here(const struct mcp_session *self, const json_t *message)
 {
     struct ethos_view method = json_view(message, "method");
     const json_t *params = json_object_get(message, "params");
@@ -334,9 +337,9 @@ static bool settle_where(const struct mcp_session *self, const json_t *message)
 {
     size_t index;
     json_t *item;
-    bool here = is_here(self, message);
+    bool here = can_answer_here(self, message);
     json_array_foreach (message, index, item)
-        here = here && is_here(self, item);
+        here = here && can_answer_here(self, item);
     if (!here && self->mcp->elsewhere)
         self->mcp->elsewhere(self->mcp->run_arg);
     return here;
@@ -354,7 +357,7 @@ static void answer_batch(struct mcp_session *self, const json_t *batch, struct s
     json_array_foreach (batch, index, message) {
         size_t start = replies.size;
         str_addc(&replies, start ? ',' : '[');
-        answer(self, message, true, &replies);
+        answer_message(self, message, true, &replies);
         if (replies.size == start + 1)
             str_truncate(&replies, start);
     }
@@ -397,7 +400,7 @@ static void answer_text(struct mcp_session *self, struct ethos_view text, struct
         bool asks = !find_fault(message) && !is_answer(message);
         if (settle_where(self, message) && self->forms && asks)
             mcp_forms_learn(self->forms, text, message);
-        answer(self, message, false, out);
+        answer_message(self, message, false, out);
     }
     json_decref(message);
 }
@@ -413,9 +416,9 @@ bool mcp_message_early(const struct mcp_session *self, struct ethos_view text, s
                  mcp_is_immediate(json_view(message, "method").data);
     if (early) {
         memcpy(apart.client, self->client, sizeof apart.client);
-        answer(&apart, message, false, out);
+        answer_message(&apart, message, false, out);
         str_addc(out, '\n');
-        settle(begin, out);
+        drop_partial_output(begin, out);
     }
     json_decref(message);
     return early;
@@ -424,17 +427,17 @@ bool mcp_message_early(const struct mcp_session *self, struct ethos_view text, s
 void mcp_message(struct mcp_session *self, struct ethos_view text, struct str *out)
 {
     size_t begin = out->size;
-    if (view_blank(text) || (self->kept && mcp_kept_answer(self, text, out)))
+    if (view_blank(text) || (self->kept && mcp_answer_cache_reply(self, text, out)))
         return;
     self->out = out;
     self->log_level_now = 0;
-    struct mcp_alike *alike = self->forms ? mcp_forms_fill(self->forms, text) : NULL;
+    struct mcp_known_form *alike = self->forms ? mcp_forms_fill(self->forms, text) : NULL;
     if (alike)
-        answer_alike(self, alike, out);
+        answer_known_form(self, alike, out);
     else
         answer_text(self, text, out);
     if (out->size > begin && out->data[out->size - 1] != '\n')
         str_addc(out, '\n');
-    settle(begin, out);
+    drop_partial_output(begin, out);
     self->out = NULL;
 }

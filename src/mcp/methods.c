@@ -182,8 +182,8 @@ bool mcp_is_immediate(const char *method)
 }
 
 /* What every result of the modern era has. */
-static json_t *complete(const struct mcp_request *request, const struct method *method,
-                        json_t *result)
+static json_t *complete_result(const struct mcp_request *request, const struct method *method,
+                               json_t *result)
 {
     op_json_put(&result, "resultType", json_string("complete"));
     if (method->ttl_ms >= 0) {
@@ -202,7 +202,7 @@ json_t *mcp_answer(struct mcp_request *request)
         return mcp_refuse(request, MCP_NO_METHOD, "unknown method: %.200s", request->method);
     json_t *result = method->run(request);
     if (result && request->version == MCP_2026_07_28)
-        return complete(request, method, result);
+        return complete_result(request, method, result);
     return result;
 }
 

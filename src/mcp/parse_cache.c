@@ -23,8 +23,8 @@
 
 /* A line with two holes. */
 struct form {
-    struct mcp_alike alike; /* with a message, or there is none */
-    json_t *word;           /* in the message, borrowed */
+    struct mcp_known_form alike; /* with a message, or there is none */
+    json_t *word;                /* in the message, borrowed */
     struct str line;
     struct {
         size_t begin, end;
@@ -50,7 +50,7 @@ static void clear_form(struct form *form)
     json_decref(form->alike.message);
     json_decref(form->alike.args);
     str_release(&form->line);
-    form->alike = (struct mcp_alike){0};
+    form->alike = (struct mcp_known_form){0};
 }
 
 void mcp_forms_free(struct mcp_forms *self)
@@ -71,7 +71,7 @@ static struct ethos_view piece(const struct form *form, int number)
 }
 
 /* What a line has in the holes; false: it is not written by this form. */
-static bool fits(const struct form *form, struct ethos_view line, struct ethos_view out[2])
+static bool form_fits(const struct form *form, struct ethos_view line, struct ethos_view out[2])
 {
     if (!form->alike.message)
         return false;
@@ -95,12 +95,12 @@ static bool put_in(json_t *message, json_t *word, struct ethos_view id, struct e
            json_string_setn_nocheck(word, quoted.data + 1, quoted.size - 2) == 0;
 }
 
-struct mcp_alike *mcp_forms_fill(struct mcp_forms *self, struct ethos_view line)
+struct mcp_known_form *mcp_forms_fill(struct mcp_forms *self, struct ethos_view line)
 {
     struct ethos_view values[2];
     for (size_t i = 0; i < FORMS; i++) {
         struct form *form = &self->all[i];
-        if (fits(form, line, values) &&
+        if (form_fits(form, line, values) &&
             put_in(form->alike.message, form->word, values[form->id], values[!form->id])) {
             self->idle = 0;
             return &form->alike;
@@ -112,7 +112,7 @@ struct mcp_alike *mcp_forms_fill(struct mcp_forms *self, struct ethos_view line)
 /* ---- learning ---------------------------------------------------------------------------------- */
 
 /* The one string among the arguments of a call, or NULL. */
-static json_t *find_word(const json_t *message)
+static json_t *find_only_string(const json_t *message)
 {
     const char *name;
     json_t *value, *word = NULL, *params = json_object_get(message, "params");
@@ -129,7 +129,8 @@ static json_t *find_word(const json_t *message)
 static bool is_right(const struct form *form)
 {
     const struct ethos_view other = VIEW("\"" OTHER "\"");
-    json_t *found = NULL, *wanted = json_deep_copy(form->alike.message), *word = find_word(wanted);
+    json_t *found = NULL, *wanted = json_deep_copy(form->alike.message),
+           *word = find_only_string(wanted);
     struct str line;
     str_init(&line, 2 * MOST_LINE);
     for (int i = 0; i < 3; i++) {
@@ -156,7 +157,7 @@ static void set_holes(struct form *form, const struct mcp_cut *cut, size_t begin
 }
 
 /* Looks for the place of the word, which is none that the id takes part of. */
-static bool find_place(struct form *form, const struct mcp_cut *cut)
+static bool find_string_place(struct form *form, const struct mcp_cut *cut)
 {
     struct str quoted;
     struct ethos_view rest = str_view(&form->line);
@@ -180,7 +181,7 @@ static bool find_place(struct form *form, const struct mcp_cut *cut)
 void mcp_forms_learn(struct mcp_forms *self, struct ethos_view line, json_t *message)
 {
     struct mcp_cut cut;
-    json_t *word = find_word(message);
+    json_t *word = find_only_string(message);
     if (!word || line.size > MOST_LINE || !mcp_cut(line, &cut) ||
         strcmp(json_string_value(word), OTHER) == 0 ||
         (++self->idle > MOST_IDLE && self->idle % MOST_IDLE != 0))
@@ -192,6 +193,6 @@ void mcp_forms_learn(struct mcp_forms *self, struct ethos_view line, json_t *mes
     form->alike.method = json_view(message, "method").data;
     form->alike.params = json_object_get(message, "params");
     form->word = word;
-    if (str_add(&form->line, line) != ETHOS_OK || !find_place(form, &cut))
+    if (str_add(&form->line, line) != ETHOS_OK || !find_string_place(form, &cut))
         clear_form(form);
 }

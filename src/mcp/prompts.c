@@ -38,7 +38,7 @@ static const struct prompt *find_prompt(const struct mcp_request *request, const
 /* ---- their texts ----------------------------------------------------------------------------- */
 
 /* The block that is in every prompt. */
-static void add_block(struct mcp_request *request, struct str *out)
+static void append_memory_block(struct mcp_request *request, struct str *out)
 {
     struct op_result result;
     struct ethos_error error = {0};
@@ -55,7 +55,7 @@ static void add_block(struct mcp_request *request, struct str *out)
 }
 
 /* "- workspace:x plan.md:12", or "- session 3f2a9c1d, user"; then the passage, its lines as one. */
-static void add_hit(const json_t *hit, struct str *out)
+static void append_recalled_hit(const json_t *hit, struct str *out)
 {
     const char *role = json_string_value(json_object_get(hit, "role"));
     const char *key = json_string_value(json_object_get(hit, "key"));
@@ -84,7 +84,7 @@ static void add_hits(struct mcp_request *request, const char *topic, struct str 
     if (json_array_size(hits) > 0)
         str_adds(out, "\n\n## Found for it\n");
     json_array_foreach (hits, index, hit)
-        add_hit(hit, out);
+        append_recalled_hit(hit, out);
     op_result_release(&result);
 }
 
@@ -95,7 +95,7 @@ static void recall(struct mcp_request *request, const char *topic, struct str *o
                "memory_search and note_read where it is not enough, and say so when it contradicts "
                "what you see.\n\n",
                topic ? ", for: " : "", topic ? topic : "");
-    add_block(request, out);
+    append_memory_block(request, out);
     if (topic)
         add_hits(request, topic, out);
 }
@@ -109,7 +109,7 @@ static void review(struct mcp_request *request, const char *argument, struct str
              "is said twice, what contradicts itself, what is too vague to help, and what is "
              "missing. Propose each correction as old text and new text, and change nothing "
              "before I have agreed. This is in every prompt now:\n\n");
-    add_block(request, out);
+    append_memory_block(request, out);
 }
 
 /* ---- what there is of them --------------------------------------------------------------------- */

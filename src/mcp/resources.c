@@ -34,7 +34,7 @@ static const struct {
 
 /* ---- listing --------------------------------------------------------------------------------- */
 
-struct listing {
+struct resource_list {
     struct mcp_request *request;
     json_t *rows;
     char memory_scope[ETHOS_MAX_SCOPE];
@@ -48,8 +48,8 @@ static bool is_absence(int code)
 }
 
 /* Asks for a part. What there cannot be adds nothing; after a failure nothing more is asked. */
-static void ask(struct listing *listing, const struct op *op, json_t *args,
-                struct op_result *result)
+static void list_part(struct resource_list *listing, const struct op *op, json_t *args,
+                      struct op_result *result)
 {
     struct ethos_error error = {0};
     int code = mcp_run(listing->request, op, args, result, &error);
@@ -64,8 +64,8 @@ static void ask(struct listing *listing, const struct op *op, json_t *args,
     }
 }
 
-static void add_row(struct listing *listing, const char *prefix, const json_t *file,
-                    const char *title, const char *about, json_int_t size)
+static void add_resource(struct resource_list *listing, const char *prefix, const json_t *file,
+                         const char *title, const char *about, json_int_t size)
 {
     const char *key = json_string_value(json_object_get(file, "key"));
     const char *changed = json_string_value(json_object_get(file, "modifiedAt"));
@@ -86,7 +86,7 @@ static void add_row(struct listing *listing, const char *prefix, const json_t *f
 }
 
 /* The files that are in every prompt, those that exist. */
-static void list_files(struct listing *listing)
+static void list_prompt_files(struct resource_list *listing)
 {
     size_t index;
     json_t *file;
@@ -94,7 +94,7 @@ static void list_files(struct listing *listing)
     const struct op *op = mcp_op(listing->request->session, "memory.list");
     if (!op)
         return;
-    ask(listing, op, json_object(), &result);
+    list_part(listing, op, json_object(), &result);
     json_array_foreach (json_object_get(result.json, "files"), index, file) {
         const char *scope = json_string_value(json_object_get(file, "scope"));
         const char *label = json_string_value(json_object_get(file, "label"));
@@ -103,12 +103,12 @@ static void list_files(struct listing *listing)
         if (scope && index == 1) // behind the profile
             snprintf(listing->memory_scope, sizeof listing->memory_scope, "%s", scope);
         if (json_is_string(json_object_get(file, "revision")))
-            add_row(listing,
-                    project  ? NOTES
-                    : shared ? GLOBAL
-                             : MEMORY,
-                    file, label, NULL,
-                    (json_int_t)json_string_length(json_object_get(file, "content")));
+            add_resource(listing,
+                         project  ? NOTES
+                         : shared ? GLOBAL
+                                  : MEMORY,
+                         file, label, NULL,
+                         (json_int_t)json_string_length(json_object_get(file, "content")));
     }
     op_result_release(&result);
 }
@@ -116,7 +116,7 @@ static void list_files(struct listing *listing)
 #define NOTES_PAGE 5000 /* notes asked for at once */
 
 /* The notes of a scope, page by page; one that has none, or cannot have any, adds nothing. */
-static void list_notes(struct listing *listing, const char *prefix, const char *scope)
+static void list_notes(struct resource_list *listing, const char *prefix, const char *scope)
 {
     size_t index;
     json_t *note, *next = NULL;
@@ -128,11 +128,11 @@ static void list_notes(struct listing *listing, const char *prefix, const char *
         json_t *args = json_pack("{s:s, s:i}", "scope", scope, "limit", NOTES_PAGE);
         if (next)
             op_json_put(&args, "cursor", next);
-        ask(listing, op, args, &result);
+        list_part(listing, op, args, &result);
         json_array_foreach (json_object_get(result.json, "notes"), index, note)
-            add_row(listing, prefix, note, json_string_value(json_object_get(note, "title")),
-                    json_string_value(json_object_get(note, "hook")),
-                    json_integer_value(json_object_get(note, "bytes")));
+            add_resource(listing, prefix, note, json_string_value(json_object_get(note, "title")),
+                         json_string_value(json_object_get(note, "hook")),
+                         json_integer_value(json_object_get(note, "bytes")));
         next = json_object_get(result.json, "nextCursor");
         next = json_is_string(next) ? json_incref(next) : NULL;
         op_result_release(&result);
@@ -140,7 +140,7 @@ static void list_notes(struct listing *listing, const char *prefix, const char *
 }
 
 /* A folder without a workspace has none of them. */
-static void list_workspace_notes(struct listing *listing)
+static void list_workspace_notes(struct resource_list *listing)
 {
     bool listed = listing->error.code == ETHOS_OK;
     list_notes(listing, NOTES, "workspace");
@@ -150,9 +150,9 @@ static void list_workspace_notes(struct listing *listing)
 
 json_t *offer_resources(struct mcp_request *request)
 {
-    struct listing listing = {.request = request, .rows = json_array()};
+    struct resource_list listing = {.request = request, .rows = json_array()};
     request->hurried = true;
-    list_files(&listing);
+    list_prompt_files(&listing);
     list_notes(&listing, MEMORY, listing.memory_scope);
     list_workspace_notes(&listing);
     if (strcmp(listing.memory_scope, "global") != 0)

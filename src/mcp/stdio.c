@@ -32,7 +32,7 @@
 #define MOST_WAITED 32    /* descriptors of one wait for a backend */
 #define HURRY_MS 800      /* for a backend, where an error is better than waiting */
 
-struct server {
+struct stdio_server {
     struct mcp mcp;
     struct mcp_stream stream;
     struct str out;
@@ -77,7 +77,7 @@ static void take_signal(int number)
 }
 
 /* Those that are ignored stay so. */
-static void open_signals(void)
+static void watch_signals(void)
 {
     const struct sigaction action = {.sa_handler = take_signal, .sa_flags = SA_RESTART};
     signals.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -104,7 +104,7 @@ static op_wait_fn wait_for_backend;
 /* ---- operations ------------------------------------------------------------------------------ */
 
 /* What a client asks without being asked itself must not keep it waiting for a backend that is away. */
-static int open_memory(struct server *self, struct op_call *call, struct ethos_error *error)
+static int open_memory(struct stdio_server *self, struct op_call *call, struct ethos_error *error)
 {
     int code = self->ethos ? ETHOS_OK : ethos_open(&self->options, &self->ethos, error);
     if (code == ETHOS_OK)
@@ -115,10 +115,10 @@ static int open_memory(struct server *self, struct op_call *call, struct ethos_e
     return code;
 }
 
-static int run(void *arg, const struct op *op, struct op_call *call, struct op_result *result,
-               struct ethos_error *error)
+static int run_operation_for(void *arg, const struct op *op, struct op_call *call,
+                             struct op_result *result, struct ethos_error *error)
 {
-    struct server *self = arg;
+    struct stdio_server *self = arg;
     if (!op_here(op)) {
         *error = self->absent;
         return error->code;
@@ -129,26 +129,26 @@ static int run(void *arg, const struct op *op, struct op_call *call, struct op_r
     return code == ETHOS_OK ? op_run_as(op, self->mcp.rights, call, result, error) : code;
 }
 
-static bool holds(void *arg, const struct op_again *again)
+static bool can_repeat(void *arg, const struct op_again *again)
 {
-    return op_again_holds(again, ((struct server *)arg)->ethos);
+    return op_again_holds(again, ((struct stdio_server *)arg)->ethos);
 }
 
-static void *resize(void *arg, void *block, size_t size)
+static void *resize_block(void *arg, void *block, size_t size)
 {
-    const struct ethos_host *outer = ((struct server *)arg)->given->options->host;
+    const struct ethos_host *outer = ((struct stdio_server *)arg)->given->options->host;
     return outer->resize(outer->arg, block, size);
 }
 
-static int64_t now_ms(void *arg)
+static int64_t clock_ms(void *arg)
 {
-    const struct ethos_host *outer = ((struct server *)arg)->given->options->host;
+    const struct ethos_host *outer = ((struct stdio_server *)arg)->given->options->host;
     return outer->now_ms(outer->arg);
 }
 
 static void log_both(void *arg, enum ethos_level level, const char *line)
 {
-    struct server *self = arg;
+    struct stdio_server *self = arg;
     const struct ethos_host *outer = self->given->options->host;
     outer->log(outer->arg, level, line);
     mcp_log(&self->stream.session, level, line);
@@ -164,7 +164,7 @@ static bool is_ready(int fd, short events)
 }
 
 /* Takes what is there; one who waits for it can be interrupted. False: there will be no more. */
-static bool take_input(struct server *self, bool waits)
+static bool read_input_now(struct stdio_server *self, bool waits)
 {
     ssize_t size = -1;
     signals.waiting = waits;
@@ -184,17 +184,17 @@ static bool take_input(struct server *self, bool waits)
 /* Called before a request runs, and before its answer is sent: it may have been cancelled meanwhile. */
 static void peek_input(void *arg)
 {
-    struct server *self = arg;
+    struct stdio_server *self = arg;
     struct pollfd in = {STDIN_FILENO, POLLIN, 0};
     if (os_monotonic_ms() - self->looked_ms <= LOOK_MS)
         return;
     while (!self->ended && self->stream.in.size - self->stream.at < AHEAD &&
-           os_poll(&in, 1, 0) > 0 && take_input(self, false))
+           os_poll(&in, 1, 0) > 0 && read_input_now(self, false))
         ;
 }
 
 /* False: nobody reads any more, or a signal came. */
-static bool write_text(struct str *out, bool can_jump)
+static bool write_output(struct str *out, bool can_jump)
 {
     size_t at = 0;
     signals.waiting = can_jump;
@@ -210,9 +210,9 @@ static bool write_text(struct str *out, bool can_jump)
     return whole;
 }
 
-static bool write_out(struct server *self)
+static bool write_out(struct stdio_server *self)
 {
-    return write_text(&self->out, true);
+    return write_output(&self->out, true);
 }
 
 /* ---- while a backend is waited for ---------------------------------------------------------------- */
@@ -220,14 +220,14 @@ static bool write_out(struct server *self)
 /* What has come is read, and what need not wait answered. -1 and errno: a signal came. */
 static int wait_for_backend(void *arg, struct pollfd *fds, unsigned long count, int timeout_ms)
 {
-    struct server *self = arg;
+    struct stdio_server *self = arg;
     struct pollfd all[MOST_WAITED + 2];
     int64_t until = os_monotonic_ms() + timeout_ms;
     if (count > MOST_WAITED)
         return os_poll(fds, count, timeout_ms);
     for (;;) {
         mcp_stream_early(&self->stream, &self->early);
-        write_text(&self->early, false); // the caller is in the middle of something
+        write_output(&self->early, false); // the caller is in the middle of something
         bool reads = !self->ended && self->stream.in.size - self->stream.at < AHEAD;
         int64_t left = until - os_monotonic_ms();
         all[0] = (struct pollfd){signals.bell, POLLIN, 0};
@@ -240,7 +240,7 @@ static int wait_for_backend(void *arg, struct pollfd *fds, unsigned long count, 
             return -1;
         }
         if (ready > 0 && all[1].revents)
-            take_input(self, false);
+            read_input_now(self, false);
         int own = 0;
         for (unsigned long i = 0; i < count; i++) {
             fds[i].revents = all[i + 2].revents;
@@ -251,7 +251,7 @@ static int wait_for_backend(void *arg, struct pollfd *fds, unsigned long count, 
     }
 }
 
-static void serve(struct server *self)
+static void serve_until_end(struct stdio_server *self)
 {
     for (;;) {
         while (!signals.came && mcp_stream_next(&self->stream, self->ended, &self->out))
@@ -259,20 +259,20 @@ static void serve(struct server *self)
                 return;
         if (signals.came || self->ended)
             return;
-        take_input(self, true);
+        read_input_now(self, true);
     }
 }
 
 /* ---- going on elsewhere ---------------------------------------------------------------------- */
 
-static void hand_over(struct server *self)
+static void become_db_program(struct stdio_server *self)
 {
     int state = mcp_state_save(&self->stream, self->ended);
     if (state < 0) {
         err_errno(&self->absent, errno, "handing over");
         return;
     }
-    mcp_kept_clear(self->stream.session.kept);
+    mcp_answer_cache_clear(self->stream.session.kept);
     ethos_close(self->ethos);
     self->ethos = NULL; // a jump out of what follows finds nothing to be done
     signals.waiting = 1;
@@ -285,16 +285,16 @@ static void hand_over(struct server *self)
 /* What was answered so far goes out before. */
 static void elsewhere(void *arg)
 {
-    struct server *self = arg;
+    struct stdio_server *self = arg;
     if (write_out(self))
-        hand_over(self);
+        become_db_program(self);
 }
 
 /* Throwaway memory cannot be handed over: who has any begins where all operations are. */
-static void begin_elsewhere(struct server *self)
+static void begin_elsewhere(struct stdio_server *self)
 {
     if (self->options.ephemeral && !op_here(op_find("sessions.search")))
-        hand_over(self);
+        become_db_program(self);
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -317,18 +317,19 @@ static unsigned chosen_rights(const json_t *args)
     return names ? rights & named : rights;
 }
 
-static int start(struct server *self, const struct surface_start *given, struct ethos_error *error)
+static int start_server(struct stdio_server *self, const struct surface_start *given,
+                        struct ethos_error *error)
 {
     const char *team = json_string_value(json_object_get(given->args, "team"));
     self->given = given;
-    self->host = (struct ethos_host){ETHOS_ABI, self, resize, log_both, now_ms};
+    self->host = (struct ethos_host){ETHOS_ABI, self, resize_block, log_both, clock_ms};
     self->options = *given->options;
     self->options.host = &self->host;
     self->mcp = (struct mcp){.rights = chosen_rights(given->args),
-                             .run = run,
+                             .run = run_operation_for,
                              .run_arg = self,
                              .elsewhere = elsewhere,
-                             .holds = holds};
+                             .holds = can_repeat};
     mcp_stream_init(&self->stream, &self->mcp);
     self->stream.more = peek_input;
     self->stream.more_arg = self;
@@ -344,15 +345,15 @@ static int start(struct server *self, const struct surface_start *given, struct 
 
 int mcp_serve(const struct surface_start *given, struct ethos_error *error)
 {
-    static struct server self; // one process, one connection; too large for a stack
+    static struct stdio_server self; // one process, one connection; too large for a stack
     if (mcp_check(error) != ETHOS_OK)
         return ETHOS_INTERNAL;
-    int code = start(&self, given, error);
+    int code = start_server(&self, given, error);
     if (code == ETHOS_OK) {
-        open_signals();
+        watch_signals();
         if (sigsetjmp(signals.away, 1) == 0) {
             begin_elsewhere(&self);
-            serve(&self);
+            serve_until_end(&self);
         }
         signals.waiting = 0;
         ethos_close(self.ethos);

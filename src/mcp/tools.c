@@ -109,10 +109,10 @@ static json_t *tool_result(struct mcp_request *request, const struct tool_call *
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 /* The arguments of a call; found once for messages that are written alike, unless a word chooses. */
-static int prepare(struct mcp_request *request, struct tool_call *call, const json_t *given,
-                   json_t **out)
+static int prepare_arguments(struct mcp_request *request, struct tool_call *call,
+                             const json_t *given, json_t **out)
 {
-    struct mcp_alike *alike = request->alike;
+    struct mcp_known_form *alike = request->alike;
     if (call->op) {
         *out = json_incref(alike->args);
         return ETHOS_OK;
@@ -153,7 +153,7 @@ json_t *offer_call(struct mcp_request *request, const char *name, const json_t *
         return mcp_unknown(request, "tool", name);
     }
     op_result_init(&call.result);
-    int code = prepare(request, &call, arguments, &args);
+    int code = prepare_arguments(request, &call, arguments, &args);
     if (code == ETHOS_OK)
         code = tool_run(&call, args);
     json_t *json = code == ETHOS_OK || tool_is_partial(&call, code) ? tool_result(request, &call)

@@ -85,7 +85,7 @@ static void open_pair(struct pair *self, void **state)
     client_open(&self->client, world, OP_RIGHTS_AGENT);
     client_open(&self->plain, world, OP_RIGHTS_AGENT);
     self->client.mcp.holds = holds;
-    self->client.session.kept = mcp_kept_new();
+    self->client.session.kept = mcp_answer_cache_new();
     initialize(&self->client, "2025-06-18");
     initialize(&self->plain, "2025-06-18");
     find_dir(self);
@@ -95,7 +95,7 @@ static void open_pair(struct pair *self, void **state)
 
 static void close_pair(struct pair *self)
 {
-    mcp_kept_free(self->client.session.kept);
+    mcp_answer_cache_free(self->client.session.kept);
     client_close(&self->client);
     client_close(&self->plain);
 }
@@ -469,7 +469,7 @@ static void test_memory_is_bounded(void **state)
 {
     struct pair self;
     char path[320], message[256], *text = malloc(30000);
-    struct mcp_kept *kept;
+    struct mcp_answer_cache *kept;
     size_t most = 0;
     open_pair(&self, state);
     kept = self.client.session.kept;
@@ -486,12 +486,12 @@ static void test_memory_is_bounded(void **state)
                  "'arguments':{'name':'note-%d'}}}",
                  i / 4);
         hear(&self.client, message);
-        assert_true(mcp_kept_bytes(kept) <= MCP_KEPT_BYTES);
-        most = mcp_kept_bytes(kept) > most ? mcp_kept_bytes(kept) : most;
+        assert_true(mcp_answer_cache_bytes(kept) <= MCP_KEPT_BYTES);
+        most = mcp_answer_cache_bytes(kept) > most ? mcp_answer_cache_bytes(kept) : most;
     }
     assert_true(most > MCP_KEPT_BYTES / 2 || !keeps(*state));
-    mcp_kept_clear(kept);
-    assert_int_equal(mcp_kept_bytes(kept), 0);
+    mcp_answer_cache_clear(kept);
+    assert_int_equal(mcp_answer_cache_bytes(kept), 0);
     free(text);
     close_pair(&self);
 }
@@ -553,7 +553,7 @@ static void test_throwaway_memory_is_read_each_time(void **state)
     struct pair self;
     open_pair(&self, state);
     world_open_with(*state, (struct ethos_options){.ephemeral = 1});
-    mcp_kept_clear(self.client.session.kept);
+    mcp_answer_cache_clear(self.client.session.kept);
     call(&self.client, "remember", "{'content':'Tea is short-lived.','title':'tea'}");
     for (int i = 0; i < 8; i++) {
         bool ran;

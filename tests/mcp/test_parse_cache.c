@@ -32,7 +32,7 @@ static void learn(struct mcp_forms *forms, const char *line)
 static bool is_alike(struct mcp_forms *forms, const char *line)
 {
     char *text = quoted(line);
-    const struct mcp_alike *alike = mcp_forms_fill(forms, view_str(text));
+    const struct mcp_known_form *alike = mcp_forms_fill(forms, view_str(text));
     if (alike) {
         json_t *message = parse(text);
         assert_true(json_equal(alike->message, message));
