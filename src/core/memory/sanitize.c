@@ -548,7 +548,7 @@ struct key_block {
 static bool find_key_block(struct secret_search *search, struct ethos_view line,
                            struct key_block *out)
 {
-    out->headless = !secret_find_block(search->text, line, &out->secret);
+    out->headless = !secret_find_block(search, line, &out->secret);
     return !out->headless || secret_find_headless_block(search, line, &out->secret);
 }
 
@@ -613,12 +613,26 @@ static bool has_secret(struct text_scan *scan, struct ethos_view line, struct et
     return has_exact_secret(line);
 }
 
+/* A later round takes out what an earlier one put in: of a line no more is counted than it has. */
+static void limit_tally(struct text_scan *scan, const struct scan_tally *before,
+                        struct ethos_view line)
+{
+    uint64_t bytes = before->secret_bytes + line.size;
+
+    if (scan->tally && scan->tally->secret_bytes > bytes) {
+        scan->tally->secret_bytes = bytes;
+        scan->tally->secret_chars = before->secret_chars + utf8_units(line);
+    }
+}
+
 /*
  * Appends a line without its secrets. What is left may look like a secret now that something is gone from it; so it
  * is looked at again, and who scans the result for secrets finds no more. A line that always has another is one.
  */
 static void redact_line(struct text_scan *scan, struct ethos_view line)
 {
+    const struct scan_tally tally = scan->tally ? *scan->tally : (struct scan_tally){0};
+    const struct ethos_view whole = line;
     size_t start = scan->out->size;
     struct ethos_view found;
     struct str before;
@@ -645,6 +659,7 @@ static void redact_line(struct text_scan *scan, struct ethos_view line)
         }
         line = str_view(&before);
     }
+    limit_tally(scan, &tally, whole);
     str_release(&before);
 }
 
@@ -762,7 +777,9 @@ static const char *scan_lines(struct text_scan *scan, struct ethos_view text)
     return done > text.data ? done : NULL;
 }
 
-bool scan_text_with(struct ethos_view text, const struct scan_how *how, struct str *out)
+/* One walk over the text. *out_keys: it has the header or footer of a private key. */
+static bool scan_once(struct ethos_view text, const struct scan_how *how, struct str *out,
+                      bool *out_keys)
 {
     struct text_scan scan = {.how = how, .out = out, .tally = how->tally};
 
@@ -776,7 +793,40 @@ bool scan_text_with(struct ethos_view text, const struct scan_how *how, struct s
         str_fail(out, ETHOS_NOMEM);
     if (done)
         str_add(out, view_of(done, (size_t)(text.data + text.size - done)));
+    *out_keys = scan.keys.has_title || scan.whole_keys.has_title;
     return done || scan.failed;
+}
+
+/*
+ * Redacts what was appended from `before` on until nothing is found in it. What a line with its secrets taken out
+ * says to the lines of a key around it is known only then.
+ */
+static void redact_again(struct str *out, size_t before, const struct shown_lines *shown)
+{
+    const struct scan_how how = {.what = SCAN_REDACT, .shown = shown};
+    bool hit = true, has_keys;
+
+    for (unsigned rounds = 0; hit && rounds < MAX_ROUNDS && !str_code(out); rounds++) {
+        CLEANUP_STR struct str last;
+
+        str_init(&last, SIZE_MAX);
+        if (str_add(&last, view_from(str_view(out), before)))
+            str_fail(out, str_code(&last));
+        str_truncate(out, before);
+        hit = scan_once(str_view(&last), &how, out, &has_keys);
+        if (!hit)
+            str_add(out, str_view(&last));
+    }
+}
+
+bool scan_text_with(struct ethos_view text, const struct scan_how *how, struct str *out)
+{
+    size_t before = out->size;
+    bool has_keys, hit = scan_once(text, how, out, &has_keys);
+
+    if (hit && has_keys)
+        redact_again(out, before, how->shown);
+    return hit;
 }
 
 bool scan_text(struct ethos_view text, unsigned what, struct str *out, struct scan_tally *tally)

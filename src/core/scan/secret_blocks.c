@@ -206,13 +206,12 @@ bool secret_find_headless_block(struct secret_search *search, struct ethos_view 
     return first < line_end && last > line_end && is_body(first, last);
 }
 
-bool secret_find_block(struct ethos_view text, struct ethos_view line, struct secret *out)
+bool secret_find_block(struct secret_search *search, struct ethos_view line, struct secret *out)
 {
     static const struct {
         const char *anchor;
         bool (*find)(struct secret_search *search, const char *anchor, struct secret *out);
     } kinds[] = {{"PRIVATE KEY", find_below}, {"Private-Lines:", find_putty_key}};
-    struct secret_search search = {.text = text};
 
     out->tag = "private-key";
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -220,7 +219,8 @@ bool secret_find_block(struct ethos_view text, struct ethos_view line, struct se
         size_t size = strlen(kinds[i].anchor);
 
         for (; (p = memmem(p, (size_t)(end - p), kinds[i].anchor, size)); p++) {
-            if (kinds[i].find(&search, p, out) && text.data + out->end > end)
+            search->has_title = true;
+            if (kinds[i].find(search, p, out) && search->text.data + out->end > end)
                 return true;
         }
     }

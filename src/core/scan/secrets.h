@@ -46,6 +46,7 @@ struct secret_search {
     struct secret_span no_digit, no_upper, no_bracket, names, key_bytes; /* what they say */
     struct secret_span prose;     /* no word in it is a password */
     struct secret_span key_lines; /* lines of base64 and tokens */
+    bool has_title;               /* a header or footer of a private key was met */
     bool ends_sentence;           /* behind `prose` */
 };
 
@@ -55,14 +56,11 @@ struct secret_search {
 bool secret_next(struct secret_search *self, struct secret *out);
 
 /*
- * A private key that goes on behind a line of the text in which its header stands.
+ * A private key that goes on behind a line of the text in which its header stands; one without a header that begins
+ * in a line and goes on to its footer, in a line behind it. Lines are asked for in their order, with one search for
+ * all: what was read for one is not read again for the next.
  */
-bool secret_find_block(struct ethos_view text, struct ethos_view line, struct secret *out);
-
-/*
- * A private key without a header that begins in a line and goes on to its footer, in a line behind it. Lines are
- * asked for in their order, with one search for all: what was read for one is not read again for the next.
- */
+bool secret_find_block(struct secret_search *search, struct ethos_view line, struct secret *out);
 bool secret_find_headless_block(struct secret_search *search, struct ethos_view line,
                                 struct secret *out);
 
