@@ -121,6 +121,31 @@ static int add_hosts(struct serve *self, const json_t *hosts, struct ethos_error
     return ETHOS_OK;
 }
 
+/* Where a server of this home says that it is, and is. */
+static bool find_running(struct login *login, char *url, size_t size)
+{
+    long pid = 0;
+    return login_server(login, url, size, &pid, NULL) == ETHOS_OK && pid > 0 &&
+           (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+}
+
+/* Whoever starts a second server mostly looks for the first one. */
+static int tell_running(const struct serve *self, int code, struct ethos_error *error)
+{
+    char url[URL_SIZE];
+    struct login *login;
+    const char *colon;
+    if (login_open(self->http.options.home, &login, NULL) != ETHOS_OK)
+        return code;
+    bool running = find_running(login, url, sizeof url) && (colon = strrchr(url, ':')) &&
+                   strtoul(colon + 1, NULL, 10) == self->sockets.port;
+    login_close(login);
+    if (!running)
+        return code;
+    err_set(error, code, "a server of this home is running on port %u", self->sockets.port);
+    return err_hint(error, code, "ethos serve --link prints a link that signs a browser in");
+}
+
 /* A port that is free here may be taken there: then another is tried. */
 static int open_sockets(struct serve *self, const json_t *args, struct ethos_error *error)
 {
@@ -133,6 +158,8 @@ static int open_sockets(struct serve *self, const json_t *args, struct ethos_err
         if (code != ETHOS_OK)
             listen_close(&self->sockets);
     }
+    if (code == ETHOS_BUSY && !any)
+        code = tell_running(self, code, error);
     self->http.rules = (struct gate_rules){self->sockets.port, self->hosts, self->origins};
     return code;
 }
@@ -402,15 +429,13 @@ static int find_server(struct login *login, const json_t *args, char *url, size_
 {
     const char *host = json_string_value(json_array_get(json_object_get(args, "host"), 0));
     const json_t *port = json_object_get(args, "port");
-    long pid = 0;
     if (port) {
         make_url(host, (unsigned)json_integer_value(port), true, url, size);
         return ETHOS_OK;
     }
-    int code = login_server(login, url, size, &pid, NULL);
-    if (code == ETHOS_OK && pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM))
+    if (find_running(login, url, size))
         return ETHOS_OK;
-    code = err_set(error, ETHOS_NOTFOUND, "no server of this home is running");
+    int code = err_set(error, ETHOS_NOTFOUND, "no server of this home is running");
     return err_hint(error, code,
                     "`ethos serve` starts one and prints its link; of one that runs elsewhere: "
                     "ethos serve --link --port PORT");

@@ -227,6 +227,9 @@ int sessions_folder(const char *folder, char out_path[PATH_MAX], struct ethos_er
 {
     if (os_realpath(folder ? folder : ".", out_path) == 0)
         return ETHOS_OK;
+    if (!folder && errno == ENOENT)
+        return err_hint(error, err_set(error, ETHOS_NOTFOUND, "the current directory is gone"),
+                        "change to one that is there");
     return err_errno(error, errno, folder ? folder : "the current directory");
 }
 

@@ -1,8 +1,11 @@
 /*
  * users.c: the operations users.*: who is known, and which identities are one person.
  */
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/json.h"
@@ -62,6 +65,14 @@ struct remembered {
     const char *local;
 };
 
+#define USERS "users"
+#define PROFILE_PATH "%s/USER.md"
+
+struct profiles {
+    struct remembered *remembered;
+    int dir; /* users/ */
+};
+
 /* The user ids of rows; NULL: out of memory. */
 static json_t *users_of(const json_t *rows)
 {
@@ -89,6 +100,36 @@ static int add_remembered(void *arg, struct ethos_provider *provider, const char
     return remembered->users ? ETHOS_OK : ETHOS_NOMEM;
 }
 
+/* A person whose profile is here, written with --user or by another machine that keeps its memory here. */
+static int add_profile(void *arg, const char *name)
+{
+    struct profiles *profiles = arg;
+    char path[ETHOS_MAX_ID + sizeof PROFILE_PATH];
+    char scope[ETHOS_MAX_SCOPE];
+    struct stat info;
+    if (scope_make(SCOPE_USER, name, scope, NULL) != ETHOS_OK)
+        return 0;
+    snprintf(path, sizeof path, PROFILE_PATH, name);
+    bool there = os_fstatat(profiles->dir, path, &info, 0) == 0;
+    return there && add_remembered(profiles->remembered, NULL, scope) != ETHOS_OK ? -1 : 0;
+}
+
+/* A folder that cannot be read hides nobody who is known otherwise. */
+static int add_profiles(struct op_call *call, struct remembered *remembered)
+{
+    struct profiles profiles = {.remembered = remembered};
+    int root;
+    if (service_open_root(call->ethos, false, &root, NULL) != ETHOS_OK || root < 0)
+        return ETHOS_OK;
+    profiles.dir = os_open_beneath(root, USERS, O_RDONLY | O_DIRECTORY, 0);
+    if (profiles.dir >= 0) {
+        os_list(profiles.dir, add_profile, &profiles);
+        os_close(profiles.dir);
+    }
+    os_close(root);
+    return remembered->users ? ETHOS_OK : ETHOS_NOMEM;
+}
+
 /* One page of the identities that an answer has; a person may have several, and doctor finds repeated ones. */
 static int cut_identities(const struct op_call *call, json_t **json, const char *name,
                           struct ethos_error *error)
@@ -108,7 +149,7 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     json_t *rows = identity_rows(&map, local, NULL);
     struct remembered remembered = {rows, users_of(rows), local};
     identity_release(&map);
-    if (!remembered.users ||
+    if (!remembered.users || add_profiles(call, &remembered) != ETHOS_OK ||
         backends_scopes(call->ethos, add_remembered, &remembered, NULL) == ETHOS_NOMEM)
         code = err_nomem(error);
     json_decref(remembered.users);
