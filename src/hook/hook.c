@@ -71,7 +71,7 @@ static bool is_ended(const struct str *input)
 }
 
 /* To its end; or to that of an object after which nothing comes: some leave the pipe open. */
-static int read_event(struct str *out, struct ethos_error *error)
+static int read_hook_input(struct str *out, struct ethos_error *error)
 {
     char piece[PIECE];
     ssize_t got;
@@ -151,7 +151,7 @@ int hook_serve(const struct surface_start *start, struct ethos_error *error)
     str_init(&input, ETHOS_MAX_INPUT_BYTES);
     int code = start->state >= 0 ? file_read(start->state, "the prompt", ETHOS_MAX_INPUT_BYTES,
                                              &input, NULL, error)
-                                 : read_event(&input, error);
+                                 : read_hook_input(&input, error);
     if (code == ETHOS_OK)
         code = run_event(start, str_view(&input), &result, error);
     lift_deadline();

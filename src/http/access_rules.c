@@ -36,7 +36,7 @@ static bool split_host(struct ethos_view host, struct ethos_view *name, struct e
     return size > 0 && (close == NULL || size == from) && (!colon || port->size > 0);
 }
 
-static bool is_loopback(struct ethos_view name)
+static bool is_loopback_name(struct ethos_view name)
 {
     return view_eq_nocase(name, VIEW("127.0.0.1")) || view_eq_nocase(name, VIEW("localhost")) ||
            view_eq_nocase(name, VIEW("[::1]"));
@@ -52,14 +52,14 @@ static bool is_our_port(const struct gate_rules *rules, struct ethos_view port)
     return port.size ? plain && number == rules->port : rules->port == 80;
 }
 
-static bool is_ours(const struct gate_rules *rules, struct ethos_view host)
+static bool is_our_host(const struct gate_rules *rules, struct ethos_view host)
 {
     struct ethos_view name, port;
     if (!split_host(host, &name, &port))
         return false;
     if (gate_listed(rules->hosts, host))
         return true; // as it stands, with or without a port
-    return is_our_port(rules, port) && (is_loopback(name) || gate_listed(rules->hosts, name));
+    return is_our_port(rules, port) && (is_loopback_name(name) || gate_listed(rules->hosts, name));
 }
 
 /* The host of an origin, "http://host:port"; absent when it is no such thing. */
@@ -83,13 +83,13 @@ static struct ethos_view url_origin(const char *url)
 /* ---- the rules ------------------------------------------------------------------------------------ */
 
 /* A page of ours, of a listed origin, or with none listed of any server of this machine. */
-static bool is_known(const struct gate_rules *rules, struct ethos_view origin)
+static bool is_known_origin(const struct gate_rules *rules, struct ethos_view origin)
 {
     struct ethos_view host = origin_host(origin), name, port;
     bool some = rules->origins && *rules->origins;
-    if (gate_listed(rules->origins, origin) || (host.size && is_ours(rules, host)))
+    if (gate_listed(rules->origins, origin) || (host.size && is_our_host(rules, host)))
         return true;
-    return !some && host.size && split_host(host, &name, &port) && is_loopback(name);
+    return !some && host.size && split_host(host, &name, &port) && is_loopback_name(name);
 }
 
 bool gate_writes(enum http_method method)
@@ -107,7 +107,7 @@ static bool has_key_origins(const struct gate_ask *ask)
 static bool is_foreign(const struct gate_rules *rules, const struct gate_ask *ask)
 {
     if (ask->origin)
-        return !is_known(rules, view_str(ask->origin)) && !has_key_origins(ask);
+        return !is_known_origin(rules, view_str(ask->origin)) && !has_key_origins(ask);
     return ask->fetch_site && strcmp(ask->fetch_site, "cross-site") == 0;
 }
 
@@ -117,11 +117,11 @@ static bool is_forged(const struct gate_rules *rules, const struct gate_ask *ask
     if (ask->who != HTTP_BROWSER || !gate_writes(ask->method))
         return false;
     struct ethos_view from = ask->origin ? view_str(ask->origin) : url_origin(ask->referer);
-    return !from.size || !is_known(rules, from);
+    return !from.size || !is_known_origin(rules, from);
 }
 
 /* Only JSON: what a form of any page could send is something else. */
-static bool is_json(const struct gate_ask *ask)
+static bool is_json_or_empty(const struct gate_ask *ask)
 {
     struct ethos_view type = view_str(ask->type);
     type.size = ask->type ? strcspn(ask->type, ";") : 0;
@@ -130,10 +130,10 @@ static bool is_json(const struct gate_ask *ask)
 
 bool gate_host(const struct gate_rules *rules, struct ethos_view host)
 {
-    return is_ours(rules, view_trim(host));
+    return is_our_host(rules, view_trim(host));
 }
 
-enum gate_verdict gate_judge(const struct gate_rules *rules, const struct gate_ask *ask)
+enum gate_verdict gate_admit(const struct gate_rules *rules, const struct gate_ask *ask)
 {
     if (!ask->ours && !gate_host(rules, view_str(ask->host)))
         return GATE_HOST;
@@ -148,7 +148,7 @@ enum gate_verdict gate_judge(const struct gate_rules *rules, const struct gate_a
         return GATE_FOREIGN;
     if (ask->who == HTTP_NOBODY && !ask->open)
         return GATE_NOBODY;
-    if ((ask->has_body || ask->type) && gate_writes(ask->method) && !is_json(ask))
+    if ((ask->has_body || ask->type) && gate_writes(ask->method) && !is_json_or_empty(ask))
         return GATE_TYPE;
     return GATE_PASS;
 }

@@ -40,7 +40,7 @@ enum gate_verdict {
 /* Whether a Host header names us. If not, credentials are not looked at: no page guesses through a name. */
 bool gate_host(const struct gate_rules *rules, struct ethos_view host);
 
-enum gate_verdict gate_judge(const struct gate_rules *rules, const struct gate_ask *ask);
+enum gate_verdict gate_admit(const struct gate_rules *rules, const struct gate_ask *ask);
 
 /* The answer to a verdict other than GATE_PASS. */
 const struct http_error *gate_error(enum gate_verdict verdict);

@@ -44,7 +44,7 @@ void http_each_query(const struct http_call *call,
 }
 
 /* The headers that everybody asks for, found in one walk. */
-enum heard {
+enum known_header {
     HEARD_HOST,
     HEARD_ORIGIN,
     HEARD_REFERER,
@@ -79,19 +79,19 @@ static bool is_strange(const char *name, size_t size)
 }
 
 /* A client may send pieces of these alone. Of what decides nothing the first counts, as for http_header. */
-static bool is_list(enum heard header)
+static bool is_list(enum known_header header)
 {
     return header == HEARD_COOKIE || header == HEARD_ACCEPT || header == HEARD_MATCH ||
            header == HEARD_NONE_MATCH || header == HEARD_EXPECT;
 }
 
-static bool tells_end(enum heard header)
+static bool tells_end(enum known_header header)
 {
     return header == HEARD_LENGTH || header == HEARD_ENCODING;
 }
 
-static enum MHD_Result hear(void *arg, enum MHD_ValueKind kind, const char *name, size_t size,
-                            const char *value, size_t value_size)
+static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const char *name,
+                                   size_t size, const char *value, size_t value_size)
 {
     static const struct ethos_view names[] = {
         [HEARD_HOST] = VIEW("host"),
@@ -117,8 +117,8 @@ static enum MHD_Result hear(void *arg, enum MHD_ValueKind kind, const char *name
     for (int i = 0; i < HEARD_COUNT; i++) {
         if (names[i].size != size || strncasecmp(name, names[i].data, size) != 0)
             continue;
-        headers->doubled |= headers->values[i] && !is_list((enum heard)i);
-        headers->strange |= headers->values[i] && tells_end((enum heard)i);
+        headers->doubled |= headers->values[i] && !is_list((enum known_header)i);
+        headers->strange |= headers->values[i] && tells_end((enum known_header)i);
         if (!headers->values[i] || i == HEARD_COOKIE)
             headers->values[i] = value ? value : "";
         break;
@@ -160,8 +160,8 @@ static bool is_framed(const struct headers *headers)
     return !encoding || (!headers->values[HEARD_LENGTH] && strcasecmp(encoding, "chunked") == 0);
 }
 
-static const struct http_error *check_limits(const struct request *request,
-                                             const struct headers *headers)
+static const struct http_error *check_request_limits(const struct http_request *request,
+                                                     const struct headers *headers)
 {
     if (request->line_size > HTTP_MAX_LINE)
         return &line_long;
@@ -188,7 +188,7 @@ static bool waits(const struct headers *headers)
 }
 
 /* Mostly it is the name of before, and what this server answers to stays the same. */
-static bool names_us(struct request *request, const char *host)
+static bool names_us(struct http_request *request, const char *host)
 {
     char *known = request->connection->host;
     if (host && *known && strcmp(known, host) == 0)
@@ -201,7 +201,7 @@ static bool names_us(struct request *request, const char *host)
 }
 
 /* "http://host/path" is what proxies are asked, and must be understood: that host has to be ours, too. */
-static const char *skip_host(struct request *request, const char *url)
+static const char *skip_host(struct http_request *request, const char *url)
 {
     static const struct ethos_view scheme = VIEW("http://");
     if (strncasecmp(url, scheme.data, scheme.size) != 0)
@@ -211,12 +211,13 @@ static const char *skip_host(struct request *request, const char *url)
     return host[request->target.size] ? host + request->target.size : "/";
 }
 
-static bool is_target(const struct request *request)
+static bool is_target(const struct http_request *request)
 {
     return !request->target.data || gate_host(&request->call.http->rules, request->target);
 }
 
-static const struct http_error *judge(struct request *request, const struct headers *headers)
+static const struct http_error *admit_request(struct http_request *request,
+                                              const struct headers *headers)
 {
     struct http_call *call = &request->call;
     struct auth_found *found = &request->found;
@@ -239,7 +240,7 @@ static const struct http_error *judge(struct request *request, const struct head
         .who = found->who,
         .key_origins = found->origins,
     };
-    enum gate_verdict verdict = gate_judge(&call->http->rules, &ask);
+    enum gate_verdict verdict = gate_admit(&call->http->rules, &ask);
     call->who = found->who;
     call->rights = found->rights;
     call->actor = found->actor;
@@ -255,7 +256,8 @@ static const struct http_error *judge(struct request *request, const struct head
     return verdict == GATE_PASS ? NULL : gate_error(verdict);
 }
 
-static const struct http_error *check_route(struct request *request, const struct headers *headers)
+static const struct http_error *check_route(struct http_request *request,
+                                            const struct headers *headers)
 {
     struct http_call *call = &request->call;
     const struct http_route *route = request->reply.route;
@@ -274,7 +276,7 @@ static const struct http_error *check_route(struct request *request, const struc
 }
 
 /* A page that nobody vouches for is told how to get in; anything else is told that it may not. */
-static bool is_stranger(const struct request *request, const struct http_error *error)
+static bool is_stranger(const struct http_request *request, const struct http_error *error)
 {
     const struct http_call *call = &request->call;
     const struct http_route *route = request->reply.route;
@@ -308,7 +310,7 @@ static void add_allowed(struct http_call *call, const struct http_route *route)
     http_answer_header(call, "Allow", names);
 }
 
-void request_refuse(struct request *request, const struct http_error *error)
+void request_refuse(struct http_request *request, const struct http_error *error)
 {
     struct http_call *call = &request->call;
     request->step = STEP_REFUSED;
@@ -323,7 +325,7 @@ void request_refuse(struct request *request, const struct http_error *error)
 }
 
 /* url is the path of the line, decoded: of the same line it is the same. */
-static void find_route(struct request *request, const char *url)
+static void find_route(struct http_request *request, const char *url)
 {
     struct connection *connection = request->connection;
     if (!connection->line_known) {
@@ -338,22 +340,22 @@ static void find_route(struct request *request, const char *url)
 }
 
 /* The first call of the handler: the headers are here. */
-void request_begin(struct request *request, const char *url, const char *method)
+void request_begin(struct http_request *request, const char *url, const char *method)
 {
     struct http_call *call = &request->call;
     struct headers headers = {0};
     call->path = url = skip_host(request, url);
     request->step = STEP_READ;
-    MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, hear, &headers);
+    MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, note_header, &headers);
     call->seat = seats_take(call->http->seats);
     call_name(call, headers.values[HEARD_ID]);
     request->accept = headers.values[HEARD_ACCEPT];
     request->conditional = headers.values[HEARD_MATCH] || headers.values[HEARD_NONE_MATCH];
     find_route(request, url);
-    bool known = call_method(method, &call->method);
-    const struct http_error *error = check_limits(request, &headers);
+    bool known = http_method_parse(method, &call->method);
+    const struct http_error *error = check_request_limits(request, &headers);
     if (!error)
-        error = known ? judge(request, &headers) : &wrong_method;
+        error = known ? admit_request(request, &headers) : &wrong_method;
     if (!error && call->method == HTTP_OPTIONS) {
         request->step = STEP_REFUSED; // nothing more is asked
         answer_options(call);
@@ -372,7 +374,7 @@ void request_begin(struct request *request, const char *url, const char *method)
 /* ---- its body --------------------------------------------------------------------------------------------- */
 
 /* Counts what the body takes by now; false: all together take too much. */
-static bool hold(struct request *request)
+static bool hold(struct http_request *request)
 {
     size_t taken = request->body.capacity, before = request->held;
     request->held = taken > HTTP_KEPT_BYTES ? taken : 0;
@@ -383,7 +385,7 @@ static bool hold(struct request *request)
     return request->held < before || all <= HTTP_MAX_BODIES;
 }
 
-void request_forget(struct request *request)
+void request_forget(struct http_request *request)
 {
     if (request->body.capacity > HTTP_KEPT_BYTES)
         str_release(&request->body);
@@ -391,7 +393,7 @@ void request_forget(struct request *request)
     hold(request);
 }
 
-void request_take(struct request *request, struct ethos_view piece)
+void request_take(struct http_request *request, struct ethos_view piece)
 {
     if (request->step != STEP_READ)
         return; // it is let through, and forgotten

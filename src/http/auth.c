@@ -23,7 +23,7 @@
 #define UNNOTED_MS 60000 /* before one that failed is tried again */
 
 /* A key, or a browser. */
-struct key {
+struct auth_key {
     char hash[HASH_HEX_SIZE];
     char prefix[AUTH_PREFIX_SIZE];
     bool browser;
@@ -43,7 +43,7 @@ struct failure {
 };
 
 struct keys {
-    struct key *rows;
+    struct auth_key *rows;
     size_t count;
 };
 
@@ -59,10 +59,10 @@ struct auth {
     int64_t read;           /* when keys were last read, or were those of before */
     bool away;              /* the store did not answer: only a worker asks it again */
     _Atomic uint64_t state; /* another number whenever keys or browsers may have changed */
-    struct job note;        /* that keys are used */
+    struct worker_job note; /* that keys are used */
     bool noting;
-    struct job look; /* at the keys */
-    bool sent;       /* to look */
+    struct worker_job look; /* at the keys */
+    bool sent;              /* to look */
     struct failure failures[AUTH_FAILURES];
 };
 
@@ -86,7 +86,7 @@ static bool has_failed(const struct auth *self, const char hash[HASH_HEX_SIZE])
 }
 
 /* Whether it is one too many. */
-static bool note_failure(struct auth *self, const char hash[HASH_HEX_SIZE])
+static bool count_failed_login(struct auth *self, const char hash[HASH_HEX_SIZE])
 {
     int64_t now = os_monotonic_ms();
     struct failure *oldest = self->failures;
@@ -132,7 +132,7 @@ static unsigned scope_rights(const char *scopes, char only[AUTH_ONLY_SIZE])
 }
 
 /* A browser is the owner's, until its cookie ends. */
-static void make_browser(const struct ethos_key *row, struct key *key)
+static void make_browser(const struct ethos_key *row, struct auth_key *key)
 {
     int64_t made_ms = 0;
     clock_parse(view_str(row->created_at), 0, false, &made_ms, NULL);
@@ -142,7 +142,7 @@ static void make_browser(const struct ethos_key *row, struct key *key)
     snprintf(key->actor, sizeof key->actor, "owner");
 }
 
-static void make_program(const struct ethos_key *row, struct key *key)
+static void make_program(const struct ethos_key *row, struct auth_key *key)
 {
     snprintf(key->actor, sizeof key->actor, "key:%s", row->name);
     snprintf(key->origins, sizeof key->origins, "%s", row->origins);
@@ -150,15 +150,15 @@ static void make_program(const struct ethos_key *row, struct key *key)
 }
 
 /* A list that does not fit would be a shorter one: such a key is not taken. */
-static int add_key(void *arg, const struct ethos_key *row)
+static int add_known_key(void *arg, const struct ethos_key *row)
 {
     struct keys *self = arg;
-    struct key key = {0};
+    struct auth_key key = {0};
     if (row->revoked_at || strlen(row->hash) != HASH_HEX_SIZE - 1 ||
         strlen(row->origins) >= sizeof key.origins || strlen(row->prefix) >= sizeof key.prefix ||
         self->count == MAX_KEYS)
         return ETHOS_OK;
-    struct key *rows = realloc(self->rows, (self->count + 1) * sizeof *rows);
+    struct auth_key *rows = realloc(self->rows, (self->count + 1) * sizeof *rows);
     if (!rows)
         return ETHOS_NOMEM;
     self->rows = rows;
@@ -190,7 +190,7 @@ static int read_keys(struct auth *self, uint64_t *version, struct keys *out,
     code = store->ops->keys_version(store, version, error);
     if (code != ETHOS_OK || (self->looked && !self->away && *version == known))
         return code;
-    return store->ops->keys(store, add_key, out, error);
+    return store->ops->keys(store, add_known_key, out, error);
 }
 
 /* Holding the mutex. Empties *keys. */
@@ -248,7 +248,7 @@ static void miss_keys(struct auth *self, int64_t now)
 }
 
 /* Holding `looking`. */
-static void look(struct auth *self)
+static void read_changed_keys(struct auth *self)
 {
     int64_t now = os_tick_ms();
     struct ethos_error error = {0};
@@ -267,15 +267,15 @@ static void look(struct auth *self)
 }
 
 /* Holding the mutex. */
-static bool is_old(const struct auth *self, int64_t age_ms)
+static bool is_list_older(const struct auth *self, int64_t age_ms)
 {
     return !self->looked || os_tick_ms() - self->looked >= age_ms;
 }
 
-static bool is_due(struct auth *self, int64_t age_ms)
+static bool is_check_due(struct auth *self, int64_t age_ms)
 {
     pthread_mutex_lock(&self->mutex);
-    bool due = is_old(self, age_ms) && !self->away;
+    bool due = is_list_older(self, age_ms) && !self->away;
     pthread_mutex_unlock(&self->mutex);
     return due;
 }
@@ -283,27 +283,27 @@ static bool is_due(struct auth *self, int64_t age_ms)
 /* Unless the last look is younger, or the store is known not to answer; somebody else may have found that out. */
 static void look_at_keys(struct auth *self, int64_t age_ms)
 {
-    if (!is_due(self, age_ms))
+    if (!is_check_due(self, age_ms))
         return;
     pthread_mutex_lock(&self->looking);
-    if (is_due(self, age_ms))
-        look(self);
+    if (is_check_due(self, age_ms))
+        read_changed_keys(self);
     pthread_mutex_unlock(&self->looking);
 }
 
 /* A worker's: the store may have to be waited for. */
-static void run_look(struct job *job)
+static void run_look(struct worker_job *job)
 {
     struct auth *self = (struct auth *)((char *)job - offsetof(struct auth, look));
     pthread_mutex_lock(&self->looking);
-    look(self);
+    read_changed_keys(self);
     pthread_mutex_unlock(&self->looking);
     pthread_mutex_lock(&self->mutex);
     self->sent = false;
     pthread_mutex_unlock(&self->mutex);
 }
 
-static struct key *find_key(const struct auth *self, const char *hash)
+static struct auth_key *find_known_key(const struct auth *self, const char *hash)
 {
     for (size_t i = 0; i < self->keys.count; i++)
         if (strcmp(self->keys.rows[i].hash, hash) == 0)
@@ -319,7 +319,7 @@ static void look_for_key(struct auth *self, const char *hash)
 {
     look_at_keys(self, AUTH_LOOK_MS);
     pthread_mutex_lock(&self->mutex);
-    bool known = find_key(self, hash) || has_failed(self, hash) ||
+    bool known = find_known_key(self, hash) || has_failed(self, hash) ||
                  is_throttled(self, os_monotonic_ms());
     pthread_mutex_unlock(&self->mutex);
     if (!known)
@@ -347,7 +347,7 @@ bool auth_lists_origin(struct auth *self, const char *origin)
 }
 
 /* Holding the mutex. Whether the store should know that it is used. */
-static bool is_to_note(const struct key *key)
+static bool is_to_note(const struct auth_key *key)
 {
     return key->used && os_now_ms() - key->used_ms > USED_MS;
 }
@@ -361,7 +361,7 @@ static bool next_used(struct auth *self, char out[HASH_HEX_SIZE])
     bool found = false;
     pthread_mutex_lock(&self->mutex);
     for (size_t i = 0; i < self->keys.count && !found; i++) {
-        struct key *key = &self->keys.rows[i];
+        struct auth_key *key = &self->keys.rows[i];
         found = is_to_note(key);
         self->state += key->used;
         key->used = false;
@@ -378,7 +378,7 @@ static bool next_used(struct auth *self, char out[HASH_HEX_SIZE])
 static void unnote(struct auth *self, const char *hash)
 {
     pthread_mutex_lock(&self->mutex);
-    struct key *key = find_key(self, hash);
+    struct auth_key *key = find_known_key(self, hash);
     if (key) {
         key->used = true;
         key->used_ms = os_now_ms() - USED_MS + UNNOTED_MS;
@@ -387,7 +387,7 @@ static void unnote(struct auth *self, const char *hash)
 }
 
 /* A worker's: a write may have to wait. */
-static void note_used(struct job *job)
+static void note_used(struct worker_job *job)
 {
     struct auth *self = (struct auth *)((char *)job - offsetof(struct auth, note));
     char hash[HASH_HEX_SIZE];
@@ -431,7 +431,7 @@ static bool next_cookie(const char **at, struct ethos_view *out)
     return false;
 }
 
-static bool is_over(const struct key *key)
+static bool is_key_expired(const struct auth_key *key)
 {
     return key->browser && os_now_ms() >= key->ends_ms;
 }
@@ -439,8 +439,8 @@ static bool is_over(const struct key *key)
 /* Holding the mutex. The key or the browser whose secret has the hash out->secret. */
 static bool take_key(struct auth *self, bool browser, struct auth_found *out)
 {
-    struct key *key = find_key(self, out->secret);
-    if (!key || key->browser != browser || is_over(key))
+    struct auth_key *key = find_known_key(self, out->secret);
+    if (!key || key->browser != browser || is_key_expired(key))
         return false;
     key->used = true;
     out->who = browser ? HTTP_BROWSER : HTTP_KEY;
@@ -455,7 +455,7 @@ static bool take_key(struct auth *self, bool browser, struct auth_found *out)
 static void take_nobody(struct auth *self, struct auth_found *out)
 {
     out->unread |= self->away;
-    out->throttled |= !self->away && note_failure(self, out->secret);
+    out->throttled |= !self->away && count_failed_login(self, out->secret);
 }
 
 /* A browser that is known waits for no store. */
@@ -552,7 +552,7 @@ void auth_find(struct auth *self, struct auth_last *last, const char *cookie,
 }
 
 /* Gives a job to a worker, unless it is under way: *sent tells, until the job is done. */
-static void give(struct auth *self, struct job *job, bool wanted, bool *sent)
+static void start_job_once(struct auth *self, struct worker_job *job, bool wanted, bool *sent)
 {
     pthread_mutex_lock(&self->mutex);
     bool now = wanted && !*sent;
@@ -569,10 +569,10 @@ void auth_look(struct auth *self)
 {
     pthread_mutex_lock(&self->mutex);
     forget_keys(self);
-    bool used = is_used(self), old = is_old(self, AUTH_LOOK_MS);
+    bool used = is_used(self), old = is_list_older(self, AUTH_LOOK_MS);
     pthread_mutex_unlock(&self->mutex);
-    give(self, &self->note, used, &self->noting);
-    give(self, &self->look, old, &self->sent);
+    start_job_once(self, &self->note, used, &self->noting);
+    start_job_once(self, &self->look, old, &self->sent);
 }
 
 bool auth_holds(struct auth *self, struct auth_found *found)
@@ -581,8 +581,8 @@ bool auth_holds(struct auth *self, struct auth_found *found)
         return true;
     pthread_mutex_lock(&self->mutex);
     found->state = self->state;
-    const struct key *key = find_key(self, found->secret);
-    bool holds = key && !is_over(key);
+    const struct auth_key *key = find_known_key(self, found->secret);
+    bool holds = key && !is_key_expired(key);
     pthread_mutex_unlock(&self->mutex);
     return holds;
 }
@@ -602,7 +602,7 @@ void auth_wrong(struct auth *self, struct ethos_view secret)
     char hash[HASH_HEX_SIZE];
     hash_hex(secret, hash);
     pthread_mutex_lock(&self->mutex);
-    note_failure(self, hash);
+    count_failed_login(self, hash);
     pthread_mutex_unlock(&self->mutex);
 }
 
@@ -649,7 +649,7 @@ int auth_end_browser(struct http_call *call, const struct auth_found *found,
     struct ethos_sessions *store;
     char prefix[AUTH_PREFIX_SIZE] = "";
     pthread_mutex_lock(&self->mutex);
-    const struct key *key = find_key(self, found->secret);
+    const struct auth_key *key = find_known_key(self, found->secret);
     if (key)
         memcpy(prefix, key->prefix, sizeof prefix);
     pthread_mutex_unlock(&self->mutex);

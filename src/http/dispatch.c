@@ -13,7 +13,7 @@
 /* ---- sending -------------------------------------------------------------------------------------------- */
 
 /* keep: what it is made of has to outlive the request. */
-static struct MHD_Response *make_response(struct request *request, bool keep)
+static struct MHD_Response *make_response(struct http_request *request, bool keep)
 {
     struct http_reply *reply = &request->reply;
     if (reply->stream)
@@ -28,7 +28,7 @@ static struct MHD_Response *make_response(struct request *request, bool keep)
 }
 
 /* What every answer has. */
-static void add_common(struct request *request, struct MHD_Response *response)
+static void add_common(struct http_request *request, struct MHD_Response *response)
 {
     const struct http_call *call = &request->call;
     bool cached = false, ruled = false;
@@ -64,7 +64,7 @@ static void add_common(struct request *request, struct MHD_Response *response)
         MHD_add_response_header(response, "Connection", "close");
 }
 
-static enum MHD_Result send_answer(struct request *request)
+static enum MHD_Result send_answer(struct http_request *request)
 {
     bool keep = again_wants(request);
     struct MHD_Response *response = make_response(request, keep);
@@ -84,15 +84,16 @@ static enum MHD_Result send_answer(struct request *request)
 
 /* ---- running ---------------------------------------------------------------------------------------------- */
 
-static void run_job(struct job *job)
+static void run_job(struct worker_job *job)
 {
-    struct request *request = (struct request *)((char *)job - offsetof(struct request, job));
+    struct http_request *request = (struct http_request *)((char *)job -
+                                                           offsetof(struct http_request, job));
     call_run(&request->call);
     request->step = STEP_DONE;
     MHD_resume_connection(request->mhd); // after this the request is not ours any more
 }
 
-static bool is_quick(const struct request *request)
+static bool is_quick(const struct http_request *request)
 {
     const struct http_route *route = request->reply.route;
     return (route->flags & HTTP_EAGER) || (route->quick && route->quick(&request->call) &&
@@ -103,7 +104,7 @@ static const struct http_error busy = {503, "SERVICE_UNAVAILABLE", "Too much wai
                                        "Try again."};
 
 /* The body has come whole. */
-static enum MHD_Result answer(struct request *request)
+static enum MHD_Result run_handler(struct http_request *request)
 {
     if (request->step == STEP_READ) {
         request->call.body = str_view(&request->body);
@@ -130,7 +131,7 @@ enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *ur
                            const char *method, const char *version, const char *data, size_t *size,
                            void **context)
 {
-    struct request *request = *context;
+    struct http_request *request = *context;
     (void)arg;
     (void)mhd;
     (void)version;
@@ -145,13 +146,13 @@ enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *ur
         *size = 0;
         return MHD_YES;
     }
-    return answer(request);
+    return run_handler(request);
 }
 
 /* ---- from the first line to the end ------------------------------------------------------------------------- */
 
 /* Mostly it is the one of before. */
-static void take_line(struct connection *connection, const char *uri)
+static void read_request_line(struct connection *connection, const char *uri)
 {
     size_t size = strlen(uri);
     if (connection->line_known && strcmp(connection->line, uri) == 0)
@@ -165,42 +166,42 @@ static void take_line(struct connection *connection, const char *uri)
 
 void *on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
 {
-    struct server *self = arg;
+    struct http_server *self = arg;
     struct connection *connection =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     if (!connection)
         return NULL; // there was no memory for it
-    struct request *request = &connection->request;
+    struct http_request *request = &connection->request;
     request->call.http = self->http;
     request->server = self;
     request->mhd = mhd;
     request->connection = connection;
     request->line_size = strlen(uri) + sizeof "OPTIONS  HTTP/1.1" - 1;
-    take_line(connection, uri);
+    read_request_line(connection, uri);
     if (connection->phase == PHASE_IDLE)
         connection_enter(connection, PHASE_HEADERS); // a new one is in it since it came
     return request;
 }
 
-void request_init(struct request *request)
+void request_init(struct http_request *request)
 {
     call_init(&request->call, &request->reply);
     str_init(&request->body, HTTP_MAX_BODY);
 }
 
-void request_release(struct request *request)
+void request_release(struct http_request *request)
 {
     call_release(&request->call);
     str_release(&request->body);
 }
 
 /* For the next one of the connection. */
-static void request_again(struct request *request)
+static void request_again(struct http_request *request)
 {
     request_forget(request);
     struct str body = request->body;
     call_again(&request->call);
-    memset(&request->job, 0, sizeof *request - offsetof(struct request, job));
+    memset(&request->job, 0, sizeof *request - offsetof(struct http_request, job));
     request->body = body;
     request->body.ceiling = HTTP_MAX_BODY;
 }
@@ -208,7 +209,7 @@ static void request_again(struct request *request)
 void on_end(void *arg, struct MHD_Connection *mhd, void **context,
             enum MHD_RequestTerminationCode why)
 {
-    struct request *request = *context;
+    struct http_request *request = *context;
     (void)arg;
     (void)mhd;
     (void)why;

@@ -20,7 +20,7 @@ static in_port_t *port_in(struct sockaddr *address)
                                          : &((struct sockaddr_in6 *)address)->sin6_port;
 }
 
-static bool is_loopback(const struct sockaddr *address)
+static bool is_loopback_address(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET)
         return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
@@ -28,7 +28,7 @@ static bool is_loopback(const struct sockaddr *address)
 }
 
 /* -1 and errno. */
-static int open_socket(const struct addrinfo *at)
+static int open_listener(const struct addrinfo *at)
 {
     const int on = 1;
     int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -65,14 +65,14 @@ static int add_address(struct listeners *self, struct addrinfo *at, const char *
     if (self->count == LISTEN_MAX)
         return err_set(error, ETHOS_LIMIT, "more than %d addresses", LISTEN_MAX);
     *port_in(at->ai_addr) = htons((in_port_t)self->port);
-    int fd = open_socket(at);
+    int fd = open_listener(at);
     if (fd < 0 && optional && (errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT))
         return ETHOS_OK;
     if (fd < 0)
         return refused(self, host, errno, error);
     self->fds[self->count++] = fd;
-    self->open |= !is_loopback(at->ai_addr);
-    self->v6 |= at->ai_family == AF_INET6 && is_loopback(at->ai_addr);
+    self->open |= !is_loopback_address(at->ai_addr);
+    self->v6 |= at->ai_family == AF_INET6 && is_loopback_address(at->ai_addr);
     if (getsockname(fd, (struct sockaddr *)&bound, &size) != 0)
         return err_errno(error, errno, host);
     self->port = ntohs(*port_in((struct sockaddr *)&bound));

@@ -15,7 +15,7 @@
 #include "http/server.h"
 
 /* What a connection is waiting for, and so how long it may. */
-enum phase {
+enum connection_phase {
     PHASE_IDLE,
     PHASE_HEADERS,
     PHASE_BODY,
@@ -25,17 +25,17 @@ enum phase {
 
 struct connection;
 
-enum step { STEP_NEW, STEP_READ, STEP_REFUSED, STEP_WORK, STEP_DONE };
+enum request_step { STEP_NEW, STEP_READ, STEP_REFUSED, STEP_WORK, STEP_DONE };
 
-struct request {
+struct http_request {
     struct http_call call; /* first */
     struct http_reply reply;
     struct auth_found found; /* who asks; filled in when the gate needs it */
-    struct job job;
-    struct server *server;
+    struct worker_job job;
+    struct http_server *server;
     struct MHD_Connection *mhd;
     struct connection *connection;
-    enum step step;
+    enum request_step step;
     size_t line_size;
     struct ethos_view target; /* the host in its line; absent: only the header names one */
     bool last;                /* of its connection */
@@ -47,7 +47,7 @@ struct request {
     /* of a stream: */
     bool entered; /* it is in the list, and links are under the mutex, as is the next */
     bool left;    /* its peer has closed it: it does not count any more */
-    struct request *next, **link;
+    struct http_request *next, **link;
     struct ethos_view rest; /* of what it gave last */
     bool waiting;
     bool ended;
@@ -64,50 +64,50 @@ struct connection {
     char host[HTTP_KEPT_HOST];      /* the last header of that name that was ours; "" none */
     bool line_bad;                  /* they cannot be understood */
     const struct http_route *route; /* NULL: no such path */
-    bool line_known;        /* both hold, and for the next request too if its line is the same */
-    bool gone;              /* it ends in a moment, and does not count any more */
-    struct request request; /* there is one at a time */
+    bool line_known; /* both hold, and for the next request too if its line is the same */
+    bool gone;       /* it ends in a moment, and does not count any more */
+    struct http_request request; /* there is one at a time */
 };
 
-struct server {
+struct http_server {
     struct http *http;
     struct MHD_Daemon *daemon;
     atomic_size_t bodies;  /* bytes that bodies take, but for what connections keep */
     pthread_mutex_t mutex; /* of all that follows */
     struct connection *connections;
     size_t connection_count; /* without those that are gone, as is the next */
-    struct request *streams;
+    struct http_request *streams;
     size_t stream_count;
     int watch; /* epoll: the sockets of streams whose peers may close */
     uint64_t rings;
     bool ending;
 };
 
-static inline struct request *request_of(const struct http_call *call)
+static inline struct http_request *request_of(const struct http_call *call)
 {
-    return (struct request *)call;
+    return (struct http_request *)call;
 }
 
 /* server.c: the connection goes on to another phase; holding the mutex: its place is free. */
-void connection_enter(struct connection *connection, enum phase phase);
-void connection_leave(struct server *self, struct connection *connection);
+void connection_enter(struct connection *connection, enum connection_phase phase);
+void connection_leave(struct http_server *self, struct connection *connection);
 
 /* admission.c: the headers are here; then its body, piece by piece. What is refused has its answer. */
-void request_begin(struct request *request, const char *url, const char *method);
-void request_take(struct request *request, struct ethos_view piece);
-void request_forget(struct request *request); /* its body */
-void request_refuse(struct request *request, const struct http_error *error);
+void request_begin(struct http_request *request, const char *url, const char *method);
+void request_take(struct http_request *request, struct ethos_view piece);
+void request_forget(struct http_request *request); /* its body */
+void request_refuse(struct http_request *request, const struct http_error *error);
 
 /* response_cache.c: sends an answer that was kept, if there is one and it would be made the same. */
-bool again_answer(struct request *request, enum MHD_Result *out);
+bool again_answer(struct http_request *request, enum MHD_Result *out);
 
 /* Whether the answer that was just made, by this thread, can serve again; then takes the response. */
-bool again_wants(const struct request *request);
-void again_keep(struct request *request, struct MHD_Response *response);
+bool again_wants(const struct http_request *request);
+void again_keep(struct http_request *request, struct MHD_Response *response);
 
 /* dispatch.c: of a connection that begins and ends; libmicrohttpd's callbacks. */
-void request_init(struct request *request);
-void request_release(struct request *request);
+void request_init(struct http_request *request);
+void request_release(struct http_request *request);
 void *on_line(void *arg, const char *uri, struct MHD_Connection *mhd);
 enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *url,
                            const char *method, const char *version, const char *data, size_t *size,
@@ -117,10 +117,10 @@ void on_end(void *arg, struct MHD_Connection *mhd, void **context,
 
 /* streams.c: bytes for libmicrohttpd; waking one that waits (holding the mutex); the end of one. */
 ssize_t stream_read(void *arg, uint64_t at, char *out, size_t size);
-void stream_wake(struct request *request);
-void stream_leave(struct request *request);
+void stream_wake(struct http_request *request);
+void stream_leave(struct http_request *request);
 
 /* Holding the mutex: finds streams whose peers have closed. They do not count from then on. */
-void streams_sweep(struct server *self);
+void streams_sweep(struct http_server *self);
 
 #endif

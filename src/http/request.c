@@ -116,7 +116,7 @@ const char *call_method_name(enum http_method method)
     return names[method];
 }
 
-bool call_method(const char *name, enum http_method *out)
+bool http_method_parse(const char *name, enum http_method *out)
 {
     for (enum http_method method = HTTP_GET; method <= HTTP_OPTIONS; method++) {
         if (strcmp(call_method_name(method), name) == 0) {
@@ -297,7 +297,7 @@ int http_run_call(struct http_call *call, const struct op *op, unsigned rights,
     return run_for(call, op, op_rights_both(rights, call->rights), inner, result, error);
 }
 
-static void swap(struct str *a, struct str *b)
+static void swap_strings(struct str *a, struct str *b)
 {
     struct str other = *a;
     *a = *b;
@@ -320,11 +320,11 @@ int http_run(struct http_call *call, const struct op *op, json_t *args, struct o
     if (code == ETHOS_OK)
         code = take_dry_run(op, args, &inner.dry_run, error);
     if (inner.printed)
-        swap(&call->out, &result->text);
+        swap_strings(&call->out, &result->text);
     if (code == ETHOS_OK)
         code = run_for(call, op, call->rights, &inner, result, error);
     if (inner.printed)
-        swap(&call->out, &result->text);
+        swap_strings(&call->out, &result->text);
     if (code == ETHOS_OK && call->again) {
         op_again_free(call->reply->again);
         call->reply->again = result->again;

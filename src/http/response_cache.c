@@ -23,7 +23,7 @@
 #define MOST_BYTES 65536 /* of one */
 #define ACCEPT_SIZE 128
 
-struct answer {
+struct cached_response {
     struct MHD_Response *response; /* NULL: there is none here */
     struct op_again *again;
     unsigned rights;
@@ -33,12 +33,12 @@ struct answer {
     int64_t second; /* that its date tells; 0: none yet */
 };
 
-struct answers {
-    struct answer all[ANSWERS];
+struct response_cache {
+    struct cached_response all[ANSWERS];
     size_t next;
 };
 
-static void drop(struct answer *answer)
+static void drop_response(struct cached_response *answer)
 {
     if (answer->response)
         MHD_destroy_response(answer->response);
@@ -47,44 +47,45 @@ static void drop(struct answer *answer)
     answer->again = NULL;
 }
 
-static void release(void *own)
+static void release_responses(void *own)
 {
-    struct answers *self = own;
+    struct response_cache *self = own;
     for (size_t i = 0; i < ANSWERS; i++)
-        drop(&self->all[i]);
+        drop_response(&self->all[i]);
     free(self);
 }
 
 /* Those of this thread; NULL: no memory. */
-static struct answers *answers_of(struct http_seat *seat)
+static struct response_cache *answers_of(struct http_seat *seat)
 {
-    struct answers *self = seat ? seats_own(seat) : NULL;
+    struct response_cache *self = seat ? seats_own(seat) : NULL;
     if (self || !seat)
         return self;
     self = calloc(1, sizeof *self);
     if (self)
-        seats_put(seat, self, release);
+        seats_put(seat, self, release_responses);
     return self;
 }
 
 /* "" when the client does not say. */
-static const char *accept_of(const struct request *request)
+static const char *accept_of(const struct http_request *request)
 {
     return request->accept ? request->accept : "";
 }
 
 /* What else an answer would depend on is not there. */
-static bool is_plain(const struct request *request)
+static bool is_cacheable(const struct http_request *request)
 {
     return request->call.method == HTTP_GET && !request->shared && *request->connection->line &&
            !request->conditional && !(request->call.rights & OP_LIMITED);
 }
 
-static struct answer *find(struct answers *self, const struct request *request)
+static struct cached_response *find_response(struct response_cache *self,
+                                             const struct http_request *request)
 {
     const char *line = request->connection->line;
     for (size_t i = 0; i < ANSWERS; i++) {
-        struct answer *answer = &self->all[i];
+        struct cached_response *answer = &self->all[i];
         if (answer->response && answer->rights == request->call.rights &&
             strcmp(answer->line, line) == 0 && strcmp(answer->accept, accept_of(request)) == 0)
             return answer;
@@ -94,7 +95,7 @@ static struct answer *find(struct answers *self, const struct request *request)
 
 /* ---- giving -------------------------------------------------------------------------------------------- */
 
-static bool put_id(struct answer *answer, const char *id)
+static bool put_id(struct cached_response *answer, const char *id)
 {
     if (MHD_del_response_header(answer->response, "X-Request-Id", answer->id) != MHD_YES ||
         MHD_add_response_header(answer->response, "X-Request-Id", id) != MHD_YES)
@@ -104,7 +105,7 @@ static bool put_id(struct answer *answer, const char *id)
 }
 
 /* A header of that name takes the place of the one before. */
-static bool put_date(struct answer *answer)
+static bool put_date(struct cached_response *answer)
 {
     char date[CLOCK_ISO_SIZE];
     int64_t second = os_now_ms() / 1000;
@@ -115,23 +116,23 @@ static bool put_date(struct answer *answer)
     return MHD_add_response_header(answer->response, "Date", date) == MHD_YES;
 }
 
-static bool holds(const struct answer *answer, struct http_call *call)
+static bool is_still_valid(const struct cached_response *answer, struct http_call *call)
 {
     struct ethos *ethos;
     return http_ethos(call, &ethos, NULL) == ETHOS_OK && op_again_holds(answer->again, ethos);
 }
 
-bool again_answer(struct request *request, enum MHD_Result *out)
+bool again_answer(struct http_request *request, enum MHD_Result *out)
 {
     struct http_call *call = &request->call;
-    struct answers *self = answers_of(call->seat);
-    if (!self || !is_plain(request))
+    struct response_cache *self = answers_of(call->seat);
+    if (!self || !is_cacheable(request))
         return false;
-    struct answer *answer = find(self, request);
+    struct cached_response *answer = find_response(self, request);
     if (!answer)
         return false;
-    if (!holds(answer, call) || !put_id(answer, call->request_id) || !put_date(answer)) {
-        drop(answer);
+    if (!is_still_valid(answer, call) || !put_id(answer, call->request_id) || !put_date(answer)) {
+        drop_response(answer);
         return false;
     }
     connection_enter(request->connection, PHASE_ANSWER);
@@ -142,22 +143,22 @@ bool again_answer(struct request *request, enum MHD_Result *out)
 
 /* ---- keeping ------------------------------------------------------------------------------------------- */
 
-bool again_wants(const struct request *request)
+bool again_wants(const struct http_request *request)
 {
     const struct http_call *call = &request->call;
-    return request->reply.again && request->step == STEP_READ && is_plain(request) &&
+    return request->reply.again && request->step == STEP_READ && is_cacheable(request) &&
            call->status == MHD_HTTP_OK && call->out.size <= MOST_BYTES &&
            strlen(accept_of(request)) < ACCEPT_SIZE && answers_of(call->seat);
 }
 
-void again_keep(struct request *request, struct MHD_Response *response)
+void again_keep(struct http_request *request, struct MHD_Response *response)
 {
     struct http_call *call = &request->call;
-    struct answers *self = answers_of(call->seat);
-    struct answer *answer = find(self, request);
+    struct response_cache *self = answers_of(call->seat);
+    struct cached_response *answer = find_response(self, request);
     if (!answer)
         answer = &self->all[self->next++ % ANSWERS];
-    drop(answer);
+    drop_response(answer);
     answer->response = response;
     answer->again = request->reply.again;
     request->reply.again = NULL;

@@ -70,7 +70,7 @@ static int read_setting(struct ethos *ethos, const char *key, char *out, size_t 
     return code;
 }
 
-static int read_settings(struct serve *self, const json_t *args, struct ethos_error *error)
+static int read_serve_settings(struct serve *self, const json_t *args, struct ethos_error *error)
 {
     char port[16] = "", turns[16] = "";
     struct ethos *ethos;
@@ -95,7 +95,7 @@ static int read_settings(struct serve *self, const json_t *args, struct ethos_er
 /* ---- addresses ------------------------------------------------------------------------------------------- */
 
 /* An address that was asked for is a name of ours; in brackets when it has colons. */
-static void add_name(struct serve *self, const char *host)
+static void add_own_name(struct serve *self, const char *host)
 {
     size_t size = strlen(self->hosts);
     bool v6 = strchr(host, ':') != NULL;
@@ -116,7 +116,7 @@ static int add_hosts(struct serve *self, const json_t *hosts, struct ethos_error
         code = listen_add(&self->sockets, json_string_value(host), false, error);
         if (code != ETHOS_OK)
             return code;
-        add_name(self, json_string_value(host));
+        add_own_name(self, json_string_value(host));
     }
     return ETHOS_OK;
 }
@@ -176,7 +176,7 @@ static int check_open(struct serve *self, struct ethos_error *error)
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
 
-static int open_signals(struct serve *self, struct ethos_error *error)
+static int open_signal_fd(struct serve *self, struct ethos_error *error)
 {
     self->signals = ending_hold();
     self->http.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -221,7 +221,7 @@ static void give_memory_back(void)
 #endif
 }
 
-static int start(struct serve *self, const json_t *args, struct ethos_error *error)
+static int start_parts(struct serve *self, const json_t *args, struct ethos_error *error)
 {
     struct http *http = &self->http;
     give_memory_back();
@@ -231,7 +231,7 @@ static int start(struct serve *self, const json_t *args, struct ethos_error *err
     if (code == ETHOS_OK)
         code = seats_new(http, &http->seats, error);
     if (code == ETHOS_OK)
-        code = read_settings(self, args, error);
+        code = read_serve_settings(self, args, error);
     if (code == ETHOS_OK)
         code = auth_open(http, &http->auth, error);
     if (code == ETHOS_OK)
@@ -239,7 +239,7 @@ static int start(struct serve *self, const json_t *args, struct ethos_error *err
     if (code == ETHOS_OK)
         code = check_open(self, error);
     if (code == ETHOS_OK)
-        code = open_signals(self, error);
+        code = open_signal_fd(self, error);
     if (code == ETHOS_OK)
         code = workers_new(http->max_workers, HTTP_MAX_JOBS, &http->workers, error);
     if (code == ETHOS_OK)
@@ -472,7 +472,7 @@ int http_serve(const struct surface_start *given, struct ethos_error *error)
     int code = share_files(&self.http, error);
     if (code != ETHOS_OK)
         return code;
-    code = start(&self, given->args, error);
+    code = start_parts(&self, given->args, error);
     if (code == ETHOS_OK)
         code = announce(&self, given->args, error);
     if (code == ETHOS_OK) {

@@ -23,7 +23,7 @@
 
 /* ---- connections ----------------------------------------------------------------------------------- */
 
-void connection_enter(struct connection *connection, enum phase phase)
+void connection_enter(struct connection *connection, enum connection_phase phase)
 {
     if (!connection || connection->phase == (int)phase)
         return;
@@ -31,7 +31,7 @@ void connection_enter(struct connection *connection, enum phase phase)
     atomic_store_explicit(&connection->phase, phase, memory_order_release);
 }
 
-static void add_connection(struct server *self, struct connection *connection)
+static void add_connection(struct http_server *self, struct connection *connection)
 {
     pthread_mutex_lock(&self->mutex);
     connection->next = self->connections;
@@ -42,14 +42,14 @@ static void add_connection(struct server *self, struct connection *connection)
     pthread_mutex_unlock(&self->mutex);
 }
 
-void connection_leave(struct server *self, struct connection *connection)
+void connection_leave(struct http_server *self, struct connection *connection)
 {
     self->connection_count -= !connection->gone;
     connection->gone = true;
 }
 
 /* libmicrohttpd closes the socket after this: what we do to it, we do holding the mutex. */
-static void remove_connection(struct server *self, struct connection *connection)
+static void remove_connection(struct http_server *self, struct connection *connection)
 {
     if (!connection)
         return;
@@ -63,7 +63,7 @@ static void remove_connection(struct server *self, struct connection *connection
     free(connection);
 }
 
-static void count_connection(struct server *self, int change)
+static void count_connection(struct http_server *self, int change)
 {
     pthread_mutex_lock(&self->mutex);
     self->connection_count += (size_t)change;
@@ -73,7 +73,7 @@ static void count_connection(struct server *self, int change)
 static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
-    struct server *self = arg;
+    struct http_server *self = arg;
     if (code != MHD_CONNECTION_NOTIFY_STARTED) {
         remove_connection(self, *context);
         return;
@@ -103,7 +103,7 @@ static void turn_away(int fd)
 /* Whether nothing is asked, so that nobody waits for an answer. */
 static bool asks_nothing(const struct connection *connection)
 {
-    enum phase phase = (enum phase)connection->phase;
+    enum connection_phase phase = (enum connection_phase)connection->phase;
     return phase == PHASE_IDLE || phase == PHASE_HEADERS || phase == PHASE_REFUSED;
 }
 
@@ -113,7 +113,7 @@ static bool has_unread_bytes(const struct connection *connection)
     return ioctl(connection->fd, FIONREAD, &unread) == 0 && unread > 0;
 }
 
-static struct connection *find_oldest_idle(const struct server *self, bool all_read)
+static struct connection *find_oldest_idle(const struct http_server *self, bool all_read)
 {
     struct connection *oldest = NULL;
     for (struct connection *at = self->connections; at; at = at->next)
@@ -127,7 +127,7 @@ static struct connection *find_oldest_idle(const struct server *self, bool all_r
  * Holding the mutex. Who has asked nothing for longest gives its place to one that may. A request that has arrived
  * and that no thread has read yet is a question, too.
  */
-static bool make_room(struct server *self)
+static bool close_oldest_idle(struct http_server *self)
 {
     struct connection *oldest = find_oldest_idle(self, false);
     if (oldest && oldest->phase != PHASE_REFUSED && has_unread_bytes(oldest))
@@ -139,20 +139,20 @@ static bool make_room(struct server *self)
     return true;
 }
 
-void server_make_room(struct server *self)
+void server_make_room(struct http_server *self)
 {
     pthread_mutex_lock(&self->mutex);
-    make_room(self);
+    close_oldest_idle(self);
     pthread_mutex_unlock(&self->mutex);
 }
 
-void server_take(struct server *self, int fd, const struct sockaddr *address, socklen_t size)
+void server_take(struct http_server *self, int fd, const struct sockaddr *address, socklen_t size)
 {
     const size_t most = self->http->max_connections;
     pthread_mutex_lock(&self->mutex);
     if (self->connection_count >= most)
         streams_sweep(self);
-    while (self->connection_count >= most && make_room(self))
+    while (self->connection_count >= most && close_oldest_idle(self))
         ;
     bool room = self->connection_count < most && !self->ending;
     self->connection_count += room;
@@ -165,7 +165,7 @@ void server_take(struct server *self, int fd, const struct sockaddr *address, so
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */
 
-static int64_t allowed_ms(enum phase phase)
+static int64_t allowed_ms(enum connection_phase phase)
 {
     switch (phase) {
     case PHASE_HEADERS:
@@ -203,13 +203,14 @@ static void announce(const struct connection *connection)
         setsockopt(connection->fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof one);
 }
 
-void server_tick(struct server *self)
+void server_tick(struct http_server *self)
 {
     int64_t now = os_monotonic_ms();
     auth_look(self->http->auth);
     pthread_mutex_lock(&self->mutex);
     for (struct connection *at = self->connections; at; at = at->next) {
-        enum phase phase = (enum phase)at->phase; // before since, which is written before it
+        enum connection_phase phase = (enum connection_phase)
+                                          at->phase; // before since, which is written before it
         if (phase == PHASE_ANSWER)
             look_at_answer(at, now);
         else
@@ -217,7 +218,7 @@ void server_tick(struct server *self)
         if (now - at->since > allowed_ms(phase))
             shutdown(at->fd, SHUT_RDWR);
     }
-    for (struct request *at = self->streams; at; at = at->next) {
+    for (struct http_request *at = self->streams; at; at = at->next) {
         at->ended = at->ended || !auth_holds(self->http->auth, &at->found);
         if (at->ended || now - at->quiet_since >= HTTP_HEARTBEAT_MS)
             stream_wake(at);
@@ -227,21 +228,21 @@ void server_tick(struct server *self)
 
 /* ---- start and end --------------------------------------------------------------------------------------------------- */
 
-static void say(void *arg, const char *format, va_list args)
+static void log_daemon_message(void *arg, const char *format, va_list args)
 {
-    struct server *self = arg;
+    struct http_server *self = arg;
     char line[512];
     vsnprintf(line, sizeof line, format, args);
     line[strcspn(line, "\n")] = 0;
     http_log(self->http, ETHOS_LOG_DEBUG, "%s", line);
 }
 
-static struct MHD_Daemon *start_daemon(struct server *self)
+static struct MHD_Daemon *start_daemon(struct http_server *self)
 {
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
                            MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC | MHD_USE_ERROR_LOG;
     const struct MHD_OptionItem options[] = {
-        {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)say, self},
+        {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)log_daemon_message, self},
         {MHD_OPTION_THREAD_POOL_SIZE, HTTP_THREADS, NULL},
         {MHD_OPTION_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS + HTTP_MAX_GONE, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION, NULL},
@@ -255,9 +256,9 @@ static struct MHD_Daemon *start_daemon(struct server *self)
                             MHD_OPTION_END);
 }
 
-int server_start(struct http *http, struct server **out, struct ethos_error *error)
+int server_start(struct http *http, struct http_server **out, struct ethos_error *error)
 {
-    struct server *self = calloc(1, sizeof *self);
+    struct http_server *self = calloc(1, sizeof *self);
     if (!self)
         return err_nomem(error);
     self->http = http;
@@ -275,7 +276,7 @@ int server_start(struct http *http, struct server **out, struct ethos_error *err
 }
 
 /* Whether an answer is still on its way; who has not asked yet is not waited for. */
-static bool is_busy(struct server *self)
+static bool is_busy(struct http_server *self)
 {
     bool busy = false;
     pthread_mutex_lock(&self->mutex);
@@ -285,13 +286,13 @@ static bool is_busy(struct server *self)
         else
             busy = true;
     }
-    for (struct request *request = self->streams; request; request = request->next)
+    for (struct http_request *request = self->streams; request; request = request->next)
         stream_wake(request);
     pthread_mutex_unlock(&self->mutex);
     return busy;
 }
 
-void server_finish(struct server *self)
+void server_finish(struct http_server *self)
 {
     if (!self)
         return;
@@ -305,7 +306,7 @@ void server_finish(struct server *self)
     }
 }
 
-void server_free(struct server *self)
+void server_free(struct http_server *self)
 {
     if (!self)
         return;

@@ -22,7 +22,7 @@
 #define HTTP_KEPT_HOST 64            /* bytes of a Host header that need not be judged twice */
 #define HTTP_MAX_REPLY_HEADERS 65536 /* bytes: all further headers of an answer */
 
-struct server; /* server.c: what knows libmicrohttpd */
+struct http_server; /* server.c: what knows libmicrohttpd */
 
 struct op_again;
 struct op_share;
@@ -38,7 +38,7 @@ struct http {
     struct events *events;
     struct turns *turns;
     const struct op_chat *chat; /* of turns */
-    struct server *server;
+    struct http_server *server;
     struct seats *seats;
     struct op_share *share;                /* of all handles: their updates share writes */
     _Atomic(struct openapi *) openapi;     /* NULL until first asked for */
@@ -77,7 +77,7 @@ bool call_line_ok(const char *line);
 
 /* The method of a name; false: none of ours. */
 const char *call_method_name(enum http_method method);
-bool call_method(const char *name, enum http_method *out);
+bool http_method_parse(const char *name, enum http_method *out);
 
 /* Runs the handler, in this thread. */
 void call_run(struct http_call *call);
@@ -105,28 +105,28 @@ void openapi_free(struct http *http);
 
 /* ---- server.c --------------------------------------------------------------------------------------------- */
 
-int server_start(struct http *http, struct server **out, struct ethos_error *error);
+int server_start(struct http *http, struct http_server **out, struct ethos_error *error);
 
 /* Takes over a connection that was accepted. */
-void server_take(struct server *self, int fd, const struct sockaddr *address, socklen_t size);
+void server_take(struct http_server *self, int fd, const struct sockaddr *address, socklen_t size);
 
 /* Ends the connection that has asked nothing for longest, if there is one: no descriptor is left for another. */
-void server_make_room(struct server *self);
+void server_make_room(struct http_server *self);
 
 /* Wakes the streams that wait. How many streams there are. */
-size_t server_ring(struct server *self);
+size_t server_ring(struct http_server *self);
 
 /* A descriptor that is readable when streams were closed by their peers; then server_sweep ends those. */
-int server_watch(const struct server *self);
-void server_sweep(struct server *self);
+int server_watch(const struct http_server *self);
+void server_sweep(struct http_server *self);
 
 /* Once a second: closes what takes too long, wakes what was quiet for long. */
-void server_tick(struct server *self);
+void server_tick(struct http_server *self);
 
 /* Takes nothing new, lets open requests finish, ends streams. The workers go on until then. */
-void server_finish(struct server *self);
+void server_finish(struct http_server *self);
 
 /* When the workers are gone. */
-void server_free(struct server *self);
+void server_free(struct http_server *self);
 
 #endif

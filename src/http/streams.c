@@ -17,14 +17,14 @@
 /* ---- coming and going ------------------------------------------------------------------------------------ */
 
 /* Holding the mutex, so that whoever an event names is still there. */
-void streams_sweep(struct server *self)
+void streams_sweep(struct http_server *self)
 {
     struct epoll_event events[SWEEP];
     int count;
     do {
         count = epoll_wait(self->watch, events, SWEEP, 0);
         for (int i = 0; i < count; i++) {
-            struct request *request = events[i].data.ptr;
+            struct http_request *request = events[i].data.ptr;
             struct connection *connection = request->connection;
             epoll_ctl(self->watch, EPOLL_CTL_DEL, connection->fd, NULL);
             connection_leave(self, connection);
@@ -35,20 +35,20 @@ void streams_sweep(struct server *self)
     } while (count == SWEEP);
 }
 
-void server_sweep(struct server *self)
+void server_sweep(struct http_server *self)
 {
     pthread_mutex_lock(&self->mutex);
     streams_sweep(self);
     pthread_mutex_unlock(&self->mutex);
 }
 
-int server_watch(const struct server *self)
+int server_watch(const struct http_server *self)
 {
     return self->watch;
 }
 
 /* Holding the mutex. One that cannot be watched is noticed when something is sent to it. */
-static void enter(struct server *self, struct request *request)
+static void add_stream(struct http_server *self, struct http_request *request)
 {
     struct epoll_event event = {EPOLLRDHUP, {.ptr = request}};
     request->entered = true;
@@ -65,8 +65,8 @@ void http_answer_stream(struct http_call *call, struct http_stream *stream)
 {
     static const struct http_error full = {503, "SERVICE_UNAVAILABLE", "Too many streams are open",
                                            "Close some of them."};
-    struct request *request = request_of(call);
-    struct server *self = request->server;
+    struct http_request *request = request_of(call);
+    struct http_server *self = request->server;
     call->reply->stream = stream;
     call->reply->is_stream = true;
     pthread_mutex_lock(&self->mutex);
@@ -74,7 +74,7 @@ void http_answer_stream(struct http_call *call, struct http_stream *stream)
         streams_sweep(self);
     bool room = self->stream_count < HTTP_MAX_STREAMS && !self->ending;
     if (room)
-        enter(self, request);
+        add_stream(self, request);
     pthread_mutex_unlock(&self->mutex);
     if (!room) {
         call_refuse(call, &full);
@@ -84,9 +84,9 @@ void http_answer_stream(struct http_call *call, struct http_stream *stream)
     call->type = "text/event-stream";
 }
 
-void stream_leave(struct request *request)
+void stream_leave(struct http_request *request)
 {
-    struct server *self = request->server;
+    struct http_server *self = request->server;
     pthread_mutex_lock(&self->mutex);
     *request->link = request->next;
     if (request->next)
@@ -101,9 +101,9 @@ void stream_leave(struct request *request)
 /* ---- what they say --------------------------------------------------------------------------------------- */
 
 /* Asks for more until there is some, or until nothing has happened since it was asked. */
-static ssize_t fill(struct request *request)
+static ssize_t fill_stream(struct http_request *request)
 {
-    struct server *self = request->server;
+    struct http_server *self = request->server;
     struct http_stream *stream = request->reply.stream;
     for (;;) {
         pthread_mutex_lock(&self->mutex);
@@ -130,9 +130,9 @@ static ssize_t fill(struct request *request)
 
 ssize_t stream_read(void *arg, uint64_t at, char *out, size_t size)
 {
-    struct request *request = arg;
+    struct http_request *request = arg;
     (void)at;
-    ssize_t state = request->rest.size > 0 ? 1 : fill(request);
+    ssize_t state = request->rest.size > 0 ? 1 : fill_stream(request);
     if (state <= 0)
         return state;
     size_t taken = request->rest.size < size ? request->rest.size : size;
@@ -142,7 +142,7 @@ ssize_t stream_read(void *arg, uint64_t at, char *out, size_t size)
 }
 
 /* Holding the mutex. */
-void stream_wake(struct request *request)
+void stream_wake(struct http_request *request)
 {
     if (!request->waiting)
         return;
@@ -150,11 +150,11 @@ void stream_wake(struct request *request)
     MHD_resume_connection(request->mhd);
 }
 
-size_t server_ring(struct server *self)
+size_t server_ring(struct http_server *self)
 {
     pthread_mutex_lock(&self->mutex);
     self->rings++;
-    for (struct request *request = self->streams; request; request = request->next)
+    for (struct http_request *request = self->streams; request; request = request->next)
         stream_wake(request);
     size_t count = self->stream_count;
     pthread_mutex_unlock(&self->mutex);

@@ -75,7 +75,7 @@ static void free_turn(struct sent_turn *turn)
     free(turn);
 }
 
-static bool copy_text(const char *text, char **out)
+static bool copy_optional_text(const char *text, char **out)
 {
     *out = text ? strdup(text) : NULL;
     return !text || *out;
@@ -95,12 +95,14 @@ static struct sent_turn *copy_turn(const struct op_chat_turn *given)
     turn->rights = given->rights;
     turn->dry_run = given->dry_run;
     turn->no_global = request->no_global;
-    if (turn->text && turn->abort_fd >= 0 && copy_text(given->turn, &turn->id) &&
-        copy_text(request->personality, &turn->personality) &&
-        copy_text(request->user, &turn->user) && copy_text(request->workspace, &turn->workspace) &&
-        copy_text(request->platform, &turn->platform) &&
-        copy_text(request->platform_user, &turn->platform_user) &&
-        copy_text(given->actor, &turn->actor) && copy_text(given->only, &turn->only))
+    if (turn->text && turn->abort_fd >= 0 && copy_optional_text(given->turn, &turn->id) &&
+        copy_optional_text(request->personality, &turn->personality) &&
+        copy_optional_text(request->user, &turn->user) &&
+        copy_optional_text(request->workspace, &turn->workspace) &&
+        copy_optional_text(request->platform, &turn->platform) &&
+        copy_optional_text(request->platform_user, &turn->platform_user) &&
+        copy_optional_text(given->actor, &turn->actor) &&
+        copy_optional_text(given->only, &turn->only))
         return turn;
     free_turn(turn);
     return NULL;
@@ -109,7 +111,7 @@ static struct sent_turn *copy_turn(const struct op_chat_turn *given)
 /* ---- what is told ------------------------------------------------------------------------------ */
 
 /* Takes the event. */
-static void tell(struct turns *self, const char *session, json_t *event)
+static void publish_event(struct turns *self, const char *session, json_t *event)
 {
     events_tell_session(self->http->events, session, event);
     json_decref(event);
@@ -118,9 +120,9 @@ static void tell(struct turns *self, const char *session, json_t *event)
 static void tell_error(struct turns *self, const char *session, const char *turn, const char *code,
                        const char *text)
 {
-    tell(self, session,
-         json_pack("{s:s, s:o, s:s, s:s}", "type", "error", "error", json_text(view_str(text)),
-                   "code", code, "traceId", turn));
+    publish_event(self, session,
+                  json_pack("{s:s, s:o, s:s, s:s}", "type", "error", "error",
+                            json_text(view_str(text)), "code", code, "traceId", turn));
 }
 
 static void tell_event(void *arg, const struct agent_event *event)
@@ -131,7 +133,7 @@ static void tell_event(void *arg, const struct agent_event *event)
     json_t *json = agent_event_json(event);
     if (json_object_get(json, "traceId"))
         op_json_put(&json, "traceId", json_string(turn->id));
-    tell(turn->turns, turn->session->id, json);
+    publish_event(turn->turns, turn->session->id, json);
 }
 
 /* ---- running ----------------------------------------------------------------------------------- */
@@ -166,7 +168,7 @@ static int check_model(struct ethos *ethos, const char *personality, struct etho
     return code;
 }
 
-static void run_turn(struct sent_turn *turn)
+static void run_sent_turn(struct sent_turn *turn)
 {
     struct turns *self = turn->turns;
     struct ethos *ethos = NULL;
@@ -215,7 +217,7 @@ static void run_turn(struct sent_turn *turn)
 
 /* ---- the queue; all of it holding the mutex ------------------------------------------------------ */
 
-static struct session_turns **find_session(struct turns *self, const char *id)
+static struct session_turns **find_session_turns(struct turns *self, const char *id)
 {
     struct session_turns **at = &self->sessions;
     while (*at && strcmp((*at)->id, id) != 0)
@@ -223,7 +225,7 @@ static struct session_turns **find_session(struct turns *self, const char *id)
     return at;
 }
 
-static struct session_turns *add_session(struct turns *self, const char *id)
+static struct session_turns *add_session_turns(struct turns *self, const char *id)
 {
     struct session_turns *session = calloc(1, sizeof *session);
     if (!session)
@@ -237,7 +239,7 @@ static struct session_turns *add_session(struct turns *self, const char *id)
 
 static void remove_session(struct turns *self, struct session_turns *session)
 {
-    struct session_turns **at = find_session(self, session->id);
+    struct session_turns **at = find_session_turns(self, session->id);
     *at = session->next;
     free(session);
 }
@@ -286,7 +288,7 @@ static void *run_ready(void *arg)
     pthread_mutex_lock(&self->mutex);
     while ((turn = take_ready(self))) {
         pthread_mutex_unlock(&self->mutex);
-        run_turn(turn);
+        run_sent_turn(turn);
         pthread_mutex_lock(&self->mutex);
         end_turn(self, turn);
     }
@@ -297,7 +299,7 @@ static void *run_ready(void *arg)
 }
 
 /* Signals are for the first thread alone. */
-static bool start_thread(struct turns *self)
+static bool start_turn_thread(struct turns *self)
 {
     pthread_attr_t attr;
     pthread_t thread;
@@ -317,8 +319,8 @@ static bool start_thread(struct turns *self)
 /* Whether it runs or waits now; it is not taken where too many wait. */
 static bool enqueue(struct turns *self, struct sent_turn *turn, const char *id)
 {
-    struct session_turns **at = find_session(self, id);
-    struct session_turns *session = *at ? *at : add_session(self, id);
+    struct session_turns **at = find_session_turns(self, id);
+    struct session_turns *session = *at ? *at : add_session_turns(self, id);
     if (!session || self->ending || session->waiting >= TURNS_MAX_QUEUED)
         return false;
     turn->session = session;
@@ -330,7 +332,7 @@ static bool enqueue(struct turns *self, struct sent_turn *turn, const char *id)
         return true;
     }
     make_ready(self, turn);
-    if (self->threads >= self->most || start_thread(self) || self->threads > 0)
+    if (self->threads >= self->most || start_turn_thread(self) || self->threads > 0)
         return true;
     take_ready(self); // nobody would ever run it
     remove_session(self, session);
@@ -367,7 +369,7 @@ static void abort_session(void *arg, const char *id)
 {
     struct turns *self = arg;
     pthread_mutex_lock(&self->mutex);
-    struct session_turns *session = *find_session(self, id);
+    struct session_turns *session = *find_session_turns(self, id);
     if (session)
         abort_turn(session->running);
     pthread_mutex_unlock(&self->mutex);

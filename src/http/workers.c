@@ -14,7 +14,7 @@
 struct workers {
     pthread_mutex_t mutex;
     pthread_cond_t given;
-    struct job *first, **last;
+    struct worker_job *first, **last;
     unsigned waiting; /* jobs */
     unsigned max_jobs, max_threads;
     unsigned idle, count; /* threads */
@@ -37,13 +37,13 @@ int workers_new(unsigned threads, unsigned jobs, struct workers **out, struct et
 }
 
 /* Holding the mutex: the next job, NULL at the end. */
-static struct job *take(struct workers *self)
+static struct worker_job *next_job(struct workers *self)
 {
     self->idle++;
     while (!self->first && !self->ending)
         pthread_cond_wait(&self->given, &self->mutex);
     self->idle--;
-    struct job *job = self->first;
+    struct worker_job *job = self->first;
     if (!job)
         return NULL;
     self->first = job->next;
@@ -56,9 +56,9 @@ static struct job *take(struct workers *self)
 static void *work(void *arg)
 {
     struct workers *self = arg;
-    struct job *job;
+    struct worker_job *job;
     pthread_mutex_lock(&self->mutex);
-    while ((job = take(self))) {
+    while ((job = next_job(self))) {
         pthread_mutex_unlock(&self->mutex);
         job->run(job);
         pthread_mutex_lock(&self->mutex);
@@ -82,7 +82,7 @@ static void add_thread(struct workers *self)
     pthread_attr_destroy(&attr);
 }
 
-bool workers_give(struct workers *self, struct job *job)
+bool workers_give(struct workers *self, struct worker_job *job)
 {
     pthread_mutex_lock(&self->mutex);
     if (self->idle <= self->waiting && self->count < self->max_threads && !self->ending)

@@ -12,9 +12,9 @@
 #include <ethos/types.h>
 
 /* Part of what is to be done; the worker does not touch it after run was called. */
-struct job {
-    struct job *next;
-    void (*run)(struct job *self);
+struct worker_job {
+    struct worker_job *next;
+    void (*run)(struct worker_job *self);
 };
 
 struct workers;
@@ -22,7 +22,7 @@ struct workers;
 int workers_new(unsigned threads, unsigned jobs, struct workers **out, struct ethos_error *error);
 
 /* False: too much waits already, or there is no thread that could do it. */
-bool workers_give(struct workers *self, struct job *job);
+bool workers_give(struct workers *self, struct worker_job *job);
 
 /* Does what waits, then ends the threads: nothing more is taken. */
 void workers_end(struct workers *self);

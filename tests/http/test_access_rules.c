@@ -65,7 +65,7 @@ static void test_only_names_of_ours_are_answered(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct gate_ask ask = {.host = rows[i].host, .who = HTTP_BROWSER};
-        bool passed = gate_judge(rows[i].rules, &ask) == GATE_PASS;
+        bool passed = gate_admit(rows[i].rules, &ask) == GATE_PASS;
         if (passed != rows[i].ours)
             fail_msg("%s: %d", rows[i].host ? rows[i].host : "(none)", passed);
     }
@@ -77,8 +77,8 @@ static void test_a_name_without_port_is_port_80(void **state)
     const struct gate_rules rules = {80, NULL, NULL};
     const struct gate_ask bare = {.host = "localhost", .who = HTTP_BROWSER};
     const struct gate_ask with = {.host = "localhost:80", .who = HTTP_BROWSER};
-    assert_int_equal(gate_judge(&rules, &bare), GATE_PASS);
-    assert_int_equal(gate_judge(&rules, &with), GATE_PASS);
+    assert_int_equal(gate_admit(&rules, &bare), GATE_PASS);
+    assert_int_equal(gate_admit(&rules, &with), GATE_PASS);
 }
 
 /* ---- Origin ---------------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static void test_every_combination(void **state)
                                                    : foreign            ? GATE_FOREIGN
                                                    : who == HTTP_NOBODY ? GATE_NOBODY
                                                                         : GATE_PASS;
-                        enum gate_verdict got = gate_judge(rules[r], &ask);
+                        enum gate_verdict got = gate_admit(rules[r], &ask);
                         judged++;
                         if (got != wanted)
                             fail_msg("rules %zu, origin %s, site %s, method %d, who %d: %d, not %d",
@@ -177,7 +177,7 @@ static void test_a_page_is_known_by_its_referer_when_it_has_no_origin(void **sta
                                      .host = "localhost:3000",
                                      .referer = rows[i].referer,
                                      .who = HTTP_BROWSER};
-        bool passed = gate_judge(&plain, &ask) == GATE_PASS;
+        bool passed = gate_admit(&plain, &ask) == GATE_PASS;
         if (passed != rows[i].known)
             fail_msg("%s: %d", rows[i].referer ? rows[i].referer : "(none)", passed);
     }
@@ -191,7 +191,7 @@ static void test_a_referer_does_not_help_a_foreign_origin(void **state)
                                  .origin = "https://evil.example",
                                  .referer = "http://localhost:3000/",
                                  .who = HTTP_BROWSER};
-    assert_int_equal(gate_judge(&plain, &ask), GATE_FORGED);
+    assert_int_equal(gate_admit(&plain, &ask), GATE_FORGED);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -220,8 +220,8 @@ static void test_a_key_with_origins_is_for_them_alone(void **state)
                                      .fetch_site = rows[i].origin ? "cross-site" : NULL,
                                      .who = HTTP_KEY,
                                      .key_origins = rows[i].key_origins};
-        if (gate_judge(&plain, &ask) != rows[i].wanted)
-            fail_msg("row %zu: %d", i, gate_judge(&plain, &ask));
+        if (gate_admit(&plain, &ask) != rows[i].wanted)
+            fail_msg("row %zu: %d", i, gate_admit(&plain, &ask));
     }
 }
 
@@ -254,8 +254,8 @@ static void test_a_body_is_json(void **state)
                                      .has_body = rows[i].body,
                                      .who = HTTP_KEY};
         enum gate_verdict wanted = rows[i].passes ? GATE_PASS : GATE_TYPE;
-        if (gate_judge(&plain, &ask) != wanted)
-            fail_msg("%s: %d", rows[i].type ? rows[i].type : "(none)", gate_judge(&plain, &ask));
+        if (gate_admit(&plain, &ask) != wanted)
+            fail_msg("%s: %d", rows[i].type ? rows[i].type : "(none)", gate_admit(&plain, &ask));
     }
 }
 
@@ -268,9 +268,9 @@ static void test_open_routes_are_open_to_our_pages_only(void **state)
     const struct gate_ask link = {
         .host = "localhost:3000", .open = true, .fetch_site = "cross-site"};
     const struct gate_ask host = {.host = "evil.example", .open = true};
-    assert_int_equal(gate_judge(&plain, &here), GATE_PASS);
-    assert_int_equal(gate_judge(&plain, &link), GATE_FOREIGN);
-    assert_int_equal(gate_judge(&plain, &host), GATE_HOST);
+    assert_int_equal(gate_admit(&plain, &here), GATE_PASS);
+    assert_int_equal(gate_admit(&plain, &link), GATE_FOREIGN);
+    assert_int_equal(gate_admit(&plain, &host), GATE_HOST);
 }
 
 static void test_options_needs_our_name_and_nothing_else(void **state)
@@ -279,8 +279,8 @@ static void test_options_needs_our_name_and_nothing_else(void **state)
     const struct gate_ask ask = {
         .method = HTTP_OPTIONS, .host = "localhost:3000", .origin = "https://evil.example"};
     const struct gate_ask wrong = {.method = HTTP_OPTIONS, .host = "evil.example"};
-    assert_int_equal(gate_judge(&plain, &ask), GATE_PASS);
-    assert_int_equal(gate_judge(&plain, &wrong), GATE_HOST);
+    assert_int_equal(gate_admit(&plain, &ask), GATE_PASS);
+    assert_int_equal(gate_admit(&plain, &wrong), GATE_HOST);
 }
 
 static void test_answers_are_shared_with_listed_origins_alone(void **state)

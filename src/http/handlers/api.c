@@ -196,7 +196,7 @@ json_t *api_body(struct http_call *call)
 }
 
 /* Checks the arguments as /rpc does, but refuses what the row does not know. */
-static json_t *check(struct http_call *call, const struct op *op, json_t *given)
+static json_t *check_arguments(struct http_call *call, const struct op *op, json_t *given)
 {
     struct ethos_error error = {0};
     json_t *args = NULL, *issues = NULL, *unknown;
@@ -258,7 +258,7 @@ static const char *report_revision(const json_t *report)
     return json_view(json_array_get(json_object_get(report, "conflicts"), 0), "revision").data;
 }
 
-static void run(struct http_call *call, const struct op *op, json_t *args)
+static void run_api_call(struct http_call *call, const struct op *op, json_t *args)
 {
     // A conflict says "not what you read" to those alone who said what that was.
     bool named = ((op->effect & OP_DESTRUCTIVE) && json_object_get(args, "ifMatch")) ||
@@ -295,9 +295,9 @@ static bool take_match(struct http_call *call, const struct op *op, json_t **arg
 
 void api_run(struct http_call *call, const struct op *op, json_t *args)
 {
-    args = check(call, op, args);
+    args = check_arguments(call, op, args);
     if (args)
-        run(call, op, args);
+        run_api_call(call, op, args);
 }
 
 static void run_named(struct http_call *call, const struct op *op)

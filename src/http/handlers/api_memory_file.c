@@ -21,7 +21,7 @@ struct file {
     json_t *target; /* store, scope, key and whose, as arguments */
 };
 
-static const char *store_of(const char *rest)
+static const char *store_name(const char *rest)
 {
     static const char *const stores[] = {"memory", "user"};
     for (size_t i = 0; i < 2; i++) {
@@ -35,7 +35,7 @@ static const char *store_of(const char *rest)
 
 bool api_is_file(const char *rest)
 {
-    return store_of(rest);
+    return store_name(rest);
 }
 
 /* ---- which file ------------------------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ static bool wants_bytes(const struct http_call *call)
     return accept && strstr(accept, "text/markdown");
 }
 
-static void get(const struct file *file)
+static void get_file(const struct file *file)
 {
     struct http_call *call = file->call;
     struct ethos_error error = {0};
@@ -232,7 +232,7 @@ static bool write_with(const struct file *file, const struct op *op, json_t *arg
     return code == ETHOS_OK;
 }
 
-static void put(const struct file *file)
+static void replace_file(const struct file *file)
 {
     static const struct http_error shape = {400, "INVALID_INPUT",
                                             "The body must be {\"content\": text}", NULL};
@@ -300,17 +300,17 @@ static void delete (const struct file *file)
 
 /* ---- the resource ---------------------------------------------------------------------------------------- */
 
-static void run(const struct file *file)
+static void serve_file(const struct file *file)
 {
     static const struct http_error method = {405, "METHOD_NOT_SUPPORTED", "Not with this method",
                                              NULL};
     switch (file->call->method) {
     case HTTP_GET:
     case HTTP_HEAD:
-        get(file);
+        get_file(file);
         return;
     case HTTP_PUT:
-        put(file);
+        replace_file(file);
         return;
     case HTTP_DELETE:
         delete (file);
@@ -323,7 +323,7 @@ static void run(const struct file *file)
 
 bool api_file(struct http_call *call)
 {
-    const char *store = store_of(call->rest);
+    const char *store = store_name(call->rest);
     bool reads = call->method == HTTP_GET || call->method == HTTP_HEAD;
     if (!store)
         return false;
@@ -335,7 +335,7 @@ bool api_file(struct http_call *call)
     if (!op_allowed(op, call->rights))
         rpc_refuse(call, op);
     else if (read_target(&file, store))
-        run(&file);
+        serve_file(&file);
     json_decref(file.target);
     return true;
 }

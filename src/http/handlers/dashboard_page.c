@@ -82,7 +82,7 @@ static void add_given(struct http_call *call)
 }
 
 /* One word of the cookie, as the page has it; what is no such word is nothing. */
-static void add_word(struct http_call *call, struct ethos_view word)
+static void add_look_word(struct http_call *call, struct ethos_view word)
 {
     static const struct {
         const char *word, *attribute;
@@ -101,7 +101,7 @@ static void add_look(struct http_call *call)
     const char *at = cookie ? strstr(cookie, LOOK) : NULL;
     for (at = at ? at + strlen(LOOK) : NULL; at; at = *at == '.' ? at + 1 : NULL) {
         size_t size = strcspn(at, ".; ");
-        add_word(call, view_of(at, size));
+        add_look_word(call, view_of(at, size));
         at += size;
     }
 }

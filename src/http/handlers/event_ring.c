@@ -16,7 +16,7 @@
 #define RUN_SIZE 40    /* bytes at most of a run */
 #define RECENT 4       /* batches that readers of the same place share */
 
-struct frame {
+struct ring_frame {
     unsigned kind;
     size_t size;
     char *text;
@@ -34,7 +34,7 @@ struct hub_batch {
 struct hub {
     pthread_mutex_t mutex;
     size_t most_events, most_bytes;
-    struct frame *frames; /* event n is at n modulo capacity */
+    struct ring_frame *frames; /* event n is at n modulo capacity */
     size_t capacity;
     uint64_t first, next; /* numbers: of the oldest that is there, and of the one to come */
     size_t bytes;
@@ -55,14 +55,14 @@ int hub_new(size_t events, size_t bytes, struct hub **out, struct ethos_error *e
     return ETHOS_OK;
 }
 
-static struct frame *frame_of(const struct hub *self, uint64_t number)
+static struct ring_frame *frame_of(const struct hub *self, uint64_t number)
 {
     return &self->frames[number % self->capacity];
 }
 
 static void drop_oldest(struct hub *self)
 {
-    struct frame *frame = frame_of(self, self->first++);
+    struct ring_frame *frame = frame_of(self, self->first++);
     self->bytes -= frame->size;
     free(frame->text);
 }
@@ -81,7 +81,7 @@ void hub_free(struct hub *self)
 }
 
 /* Room for one more frame: the ring is made larger up to what it may be, then the oldest go. */
-static bool make_room(struct hub *self, size_t size)
+static bool grow_or_evict(struct hub *self, size_t size)
 {
     while (self->first < self->next &&
            (self->next - self->first >= self->most_events || self->bytes + size > self->most_bytes))
@@ -102,10 +102,10 @@ static bool make_room(struct hub *self, size_t size)
 }
 
 /* Puts a frame in; false: without memory. Its number is used up either way. */
-static bool put(struct hub *self, const char *run, unsigned kind, struct ethos_view json)
+static bool append_frame(struct hub *self, const char *run, unsigned kind, struct ethos_view json)
 {
     char *text = malloc(json.size + FRAME_EXTRA);
-    if (!text || !make_room(self, json.size + FRAME_EXTRA)) {
+    if (!text || !grow_or_evict(self, json.size + FRAME_EXTRA)) {
         free(text);
         while (self->first < self->next)
             drop_oldest(self);
@@ -116,8 +116,8 @@ static bool put(struct hub *self, const char *run, unsigned kind, struct ethos_v
                         *run ? "-" : "", self->next);
     memcpy(text + head, json.data, json.size);
     memcpy(text + head + json.size, "\n\n", 2);
-    struct frame *frame = frame_of(self, self->next++);
-    *frame = (struct frame){kind, (size_t)head + json.size + 2, text};
+    struct ring_frame *frame = frame_of(self, self->next++);
+    *frame = (struct ring_frame){kind, (size_t)head + json.size + 2, text};
     self->bytes += frame->size;
     return true;
 }
@@ -125,7 +125,7 @@ static bool put(struct hub *self, const char *run, unsigned kind, struct ethos_v
 int hub_add(struct hub *self, const char *run, unsigned kind, struct ethos_view json)
 {
     pthread_mutex_lock(&self->mutex);
-    bool done = put(self, run, kind, json);
+    bool done = append_frame(self, run, kind, json);
     pthread_mutex_unlock(&self->mutex);
     return done ? ETHOS_OK : ETHOS_NOMEM;
 }
@@ -146,11 +146,11 @@ static bool is_gone(const struct hub *self, uint64_t at)
 }
 
 /* How far a batch from `at` on goes, and how many bytes it has. */
-static uint64_t measure(const struct hub *self, uint64_t at, unsigned kinds, size_t *out_size)
+static uint64_t measure_batch(const struct hub *self, uint64_t at, unsigned kinds, size_t *out_size)
 {
     size_t size = 0;
     for (; at + 1 < self->next; at++) {
-        const struct frame *frame = frame_of(self, at + 1);
+        const struct ring_frame *frame = frame_of(self, at + 1);
         if (!(frame->kind & kinds))
             continue;
         if (size > 0 && size + frame->size > HUB_BATCH)
@@ -164,14 +164,14 @@ static uint64_t measure(const struct hub *self, uint64_t at, unsigned kinds, siz
 static struct hub_batch *make_batch(const struct hub *self, uint64_t at, unsigned kinds)
 {
     size_t size;
-    uint64_t to = measure(self, at, kinds, &size);
+    uint64_t to = measure_batch(self, at, kinds, &size);
     struct hub_batch *batch = malloc(sizeof *batch + size);
     if (!batch)
         return NULL;
     *batch = (struct hub_batch){.from = at, .to = to, .kinds = kinds};
     atomic_init(&batch->holders, 1);
     for (; at < to; at++) {
-        const struct frame *frame = frame_of(self, at + 1);
+        const struct ring_frame *frame = frame_of(self, at + 1);
         if (!(frame->kind & kinds))
             continue;
         memcpy(batch->bytes + batch->size, frame->text, frame->size);

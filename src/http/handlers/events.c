@@ -51,7 +51,7 @@ static bool is_quiet(struct events_reader *self, int64_t now)
 }
 
 /* The greeting first; then what the hub has. */
-static bool next(struct http_stream *stream, struct ethos_view *out)
+static bool next_batch(struct http_stream *stream, struct ethos_view *out)
 {
     struct events_reader *self = (struct events_reader *)stream;
     int64_t now = os_monotonic_ms();
@@ -86,7 +86,7 @@ struct events_reader *events_reader_new(struct hub *hub, unsigned kinds, uint64_
     struct events_reader *self = calloc(1, sizeof *self);
     if (!self)
         return NULL;
-    self->base = (struct http_stream){next, close_reader};
+    self->base = (struct http_stream){next_batch, close_reader};
     self->hub = hub;
     self->kinds = kinds;
     self->at = at;
@@ -148,7 +148,7 @@ static bool parse_id(const struct events *self, const char *id, uint64_t *out)
     return errno == 0 && *end == 0;
 }
 
-static void greet(const struct events *self, struct events_reader *reader, bool reset)
+static void write_greeting(const struct events *self, struct events_reader *reader, bool reset)
 {
     struct str *out = &reader->greeting;
     str_printf(out,
@@ -160,7 +160,7 @@ static void greet(const struct events *self, struct events_reader *reader, bool 
                    reader->at);
 }
 
-static void leave(struct events_reader *reader)
+static void free_reader(struct events_reader *reader)
 {
     struct events *self = reader->owner;
     atomic_fetch_sub(&self->followers, 1);
@@ -181,9 +181,9 @@ void http_events(struct http_call *call)
     struct events_reader *reader = events_reader_new(self->hub, op_event_kinds(call->rights),
                                                      resumed ? place : at);
     if (reader) {
-        greet(self, reader, last && !resumed);
+        write_greeting(self, reader, last && !resumed);
         reader->owner = self;
-        reader->left = leave;
+        reader->left = free_reader;
         atomic_fetch_add(&self->followers, 1);
     }
     events_answer(call, reader);
@@ -192,7 +192,7 @@ void http_events(struct http_call *call)
 /* ---- feeding ----------------------------------------------------------------------------------- */
 
 /* Also by the doctor's thread. */
-static void add(struct events *self, unsigned kind, const json_t *json)
+static void add_event(struct events *self, unsigned kind, const json_t *json)
 {
     struct str text;
     str_init(&text, EVENTS_MAX_FRAME);
@@ -206,18 +206,18 @@ static void add(struct events *self, unsigned kind, const json_t *json)
 static void tell_home(void *arg, unsigned type, const json_t *json)
 {
     struct events *self = arg;
-    add(self, 1u << type, json);
+    add_event(self, 1u << type, json);
     self->told = true;
 }
 
-static void tell_lost(void *arg)
+static void report_lost_events(void *arg)
 {
     struct events *self = arg;
     hub_add(self->hub, self->run, HUB_ALL, VIEW("{\"type\":\"reset\"}"));
     self->told = true;
 }
 
-static void tell_session(void *arg, const char *id, const json_t *json)
+static void publish_session_event(void *arg, const char *id, const json_t *json)
 {
     struct events *self = arg;
     struct str text;
@@ -229,29 +229,30 @@ static void tell_session(void *arg, const char *id, const json_t *json)
 }
 
 /* Waits for the home, for the time, or for the end. True: the end. */
-static bool wait_for(const struct events *self, int fd, int timeout_ms)
+static bool wait_for_change(const struct events *self, int fd, int timeout_ms)
 {
     struct pollfd ready[] = {{self->stop, POLLIN, 0}, {fd, POLLIN, 0}};
     return os_poll(ready, fd >= 0 ? 2 : 1, timeout_ms) > 0 && ready[0].revents;
 }
 
-static int sooner(int a, int b)
+static int sooner_timeout(int a, int b)
 {
     return a >= 0 && a < b ? a : b;
 }
 
 /* Looks, tells, waits. A failure is said once, until all is well again. */
-static void follow(struct events *self, struct op_events *source)
+static void follow_home(struct events *self, struct op_events *source)
 {
-    const struct op_event_to to = {tell_home, tell_lost, tell_session, self};
+    const struct op_event_to to = {tell_home, report_lost_events, publish_session_event, self};
     int64_t swept = os_monotonic_ms();
     int last = ETHOS_OK;
     atomic_store(&self->elsewhere, op_events_elsewhere(source));
     if (atomic_load(&self->followers) > 0) { // who came before has missed what was before
-        tell_lost(self);
+        report_lost_events(self);
         http_ring(self->http);
     }
-    while (!wait_for(self, op_events_fd(source), sooner(op_events_wait_ms(source), SWEEP_MS))) {
+    while (!wait_for_change(self, op_events_fd(source),
+                            sooner_timeout(op_events_wait_ms(source), SWEEP_MS))) {
         struct ethos_error error = {0};
         int code = op_events_take(source, &to, &error);
         if (code != ETHOS_OK && code != last)
@@ -267,12 +268,12 @@ static void follow(struct events *self, struct op_events *source)
             sse_sweep(self->sse);
             swept = os_monotonic_ms();
         }
-        if (wait_for(self, -1, GATHER_MS))
+        if (wait_for_change(self, -1, GATHER_MS))
             return;
     }
 }
 
-static void *watch(void *arg)
+static void *run_watch_thread(void *arg)
 {
     struct events *self = arg;
     struct ethos_error error;
@@ -284,13 +285,13 @@ static void *watch(void *arg)
         if (code == ETHOS_OK)
             code = op_events_open(ethos, &source, &error);
         if (code == ETHOS_OK)
-            follow(self, source);
+            follow_home(self, source);
         else if (!said)
             http_log(self->http, ETHOS_LOG_WARN, "events: %s", error.text);
         said = true;
         op_events_close(source);
         ethos_close(ethos);
-    } while (!wait_for(self, -1, RETRY_MS));
+    } while (!wait_for_change(self, -1, RETRY_MS));
     return NULL;
 }
 
@@ -302,7 +303,7 @@ static void look_at_health(struct events *self, struct ethos *ethos, json_t **la
     unsigned type;
     json_t *now = op_event_health(ethos, &type);
     if (now && *last && !json_equal(now, *last)) {
-        add(self, 1u << type, now);
+        add_event(self, 1u << type, now);
         http_ring(self->http);
     }
     if (now) {
@@ -311,12 +312,12 @@ static void look_at_health(struct events *self, struct ethos *ethos, json_t **la
     }
 }
 
-static void *check(void *arg)
+static void *run_doctor_thread(void *arg)
 {
     struct events *self = arg;
     json_t *last = NULL;
     int wait = HEALTH_FIRST_MS;
-    while (!wait_for(self, -1, wait)) {
+    while (!wait_for_change(self, -1, wait)) {
         struct ethos *ethos = NULL;
         wait = HEALTH_FIRST_MS;
         if (!atomic_load(&self->followers) || !atomic_exchange(&self->unsure, false))
@@ -342,7 +343,7 @@ static int name_run(struct events *self, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int set_up(struct events *self, struct ethos_error *error)
+static int open_event_parts(struct events *self, struct ethos_error *error)
 {
     int code = name_run(self, error);
     if (code == ETHOS_OK)
@@ -353,9 +354,9 @@ static int set_up(struct events *self, struct ethos_error *error)
     if (code == ETHOS_OK && self->stop < 0)
         code = err_errno(error, errno, "events");
     if (code == ETHOS_OK)
-        self->watching = pthread_create(&self->watcher, NULL, watch, self) == 0;
+        self->watching = pthread_create(&self->watcher, NULL, run_watch_thread, self) == 0;
     if (code == ETHOS_OK)
-        self->checking = pthread_create(&self->doctor, NULL, check, self) == 0;
+        self->checking = pthread_create(&self->doctor, NULL, run_doctor_thread, self) == 0;
     return code == ETHOS_OK && !(self->watching && self->checking)
                ? err_set(error, ETHOS_IO, "events: no thread to be had")
                : code;
@@ -369,7 +370,7 @@ int events_start(struct http *http, struct events **out, struct ethos_error *err
     self->http = http;
     self->stop = -1;
     atomic_init(&self->elsewhere, true); // until somebody has looked
-    int code = set_up(self, error);
+    int code = open_event_parts(self, error);
     if (code == ETHOS_OK)
         *out = self;
     else

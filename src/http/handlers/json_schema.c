@@ -15,7 +15,7 @@
 
 static json_t *read_type(const char **at, unsigned depth);
 
-static bool skip(const char **at, char wanted)
+static bool skip_token(const char **at, char wanted)
 {
     *at += strspn(*at, " \n");
     if (**at != wanted)
@@ -24,7 +24,7 @@ static bool skip(const char **at, char wanted)
     return true;
 }
 
-static bool read_name(const char **at, char out[NAME_SIZE])
+static bool parse_name(const char **at, char out[NAME_SIZE])
 {
     *at += strspn(*at, " \n");
     size_t size = strcspn(*at, " \n:?,[]{}'/&");
@@ -44,20 +44,20 @@ static json_t *read_choices(const char **at)
         op_json_push(&list, json_text(view_of(*at, size)));
         *at += size + ((*at)[size] == '|');
     }
-    if (skip(at, '\''))
+    if (skip_token(at, '\''))
         return json_pack("{s:s, s:o}", "type", "string", "enum", list);
     json_decref(list);
     return NULL;
 }
 
-static json_t *read_member(const char **at, unsigned depth, json_t *properties, json_t *required,
-                           json_t **others)
+static json_t *parse_member(const char **at, unsigned depth, json_t *properties, json_t *required,
+                            json_t **others)
 {
     char name[NAME_SIZE];
-    if (!read_name(at, name))
+    if (!parse_name(at, name))
         return NULL;
-    bool may_miss = skip(at, '?');
-    json_t *type = skip(at, ':') ? read_type(at, depth) : NULL;
+    bool may_miss = skip_token(at, '?');
+    json_t *type = skip_token(at, ':') ? read_type(at, depth) : NULL;
     if (!type)
         return NULL;
     if (strcmp(name, "*") == 0)
@@ -70,15 +70,15 @@ static json_t *read_member(const char **at, unsigned depth, json_t *properties, 
     return type;
 }
 
-static json_t *read_object(const char **at, unsigned depth)
+static json_t *parse_object(const char **at, unsigned depth)
 {
     json_t *properties = json_object(), *required = json_array(), *others = NULL;
     bool good = true;
-    while (good && !skip(at, '}')) {
-        json_t *type = read_member(at, depth, properties, required, &others);
+    while (good && !skip_token(at, '}')) {
+        json_t *type = parse_member(at, depth, properties, required, &others);
         good = type != NULL;
         json_decref(type);
-        skip(at, ',');
+        skip_token(at, ',');
     }
     json_t *schema = good ? json_pack("{s:s, s:O, s:O}", "type", "object", "properties", properties,
                                       "required", required)
@@ -99,7 +99,7 @@ static json_t *read_word(const char **at)
                                            {"bool", "boolean"},
                                            {"null", "null"}};
     char name[NAME_SIZE], path[NAME_SIZE + 32];
-    if (!read_name(at, name))
+    if (!parse_name(at, name))
         return NULL;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], name) == 0)
@@ -113,7 +113,7 @@ static json_t *read_word(const char **at)
 static json_t *read_array(const char **at, unsigned depth)
 {
     json_t *items = read_type(at, depth);
-    if (items && skip(at, ']'))
+    if (items && skip_token(at, ']'))
         return json_pack("{s:s, s:o}", "type", "array", "items", items);
     json_decref(items);
     return NULL;
@@ -132,22 +132,22 @@ static json_t *or_null(json_t *schema)
     return schema;
 }
 
-static json_t *read_one(const char **at, unsigned depth)
+static json_t *parse_type(const char **at, unsigned depth)
 {
-    json_t *schema = skip(at, '[')    ? read_array(at, depth)
-                     : skip(at, '{')  ? read_object(at, depth)
-                     : skip(at, '\'') ? read_choices(at)
-                                      : read_word(at);
-    return schema && skip(at, '?') ? or_null(schema) : schema;
+    json_t *schema = skip_token(at, '[')    ? read_array(at, depth)
+                     : skip_token(at, '{')  ? parse_object(at, depth)
+                     : skip_token(at, '\'') ? read_choices(at)
+                                            : read_word(at);
+    return schema && skip_token(at, '?') ? or_null(schema) : schema;
 }
 
 static json_t *read_type(const char **at, unsigned depth)
 {
     if (depth == 0)
         return NULL;
-    json_t *schema = read_one(at, depth - 1);
-    bool both = schema && skip(at, '&');
-    if (!schema || (!both && !skip(at, '/')))
+    json_t *schema = parse_type(at, depth - 1);
+    bool both = schema && skip_token(at, '&');
+    if (!schema || (!both && !skip_token(at, '/')))
         return schema;
     json_t *other = read_type(at, depth - 1);
     if (!other) {

@@ -502,14 +502,14 @@ struct openapi {
     char revision[ETHOS_REVISION_SIZE];
 };
 
-static void release(struct openapi *self)
+static void release_document(struct openapi *self)
 {
     if (self)
         str_release(&self->text);
     free(self);
 }
 
-static struct openapi *make(void)
+static struct openapi *make_document(void)
 {
     json_t *json = description();
     struct openapi *self = json ? calloc(1, sizeof *self) : NULL;
@@ -522,30 +522,30 @@ static struct openapi *make(void)
         hash_revision(str_view(&self->text), self->revision);
         return self;
     }
-    release(self);
+    release_document(self);
     return NULL;
 }
 
 /* Two threads may make it at the same time; the first stays. */
-static const struct openapi *take(struct http *http)
+static const struct openapi *document_of_server(struct http *http)
 {
     struct openapi *kept = atomic_load(&http->openapi), *made;
-    if (kept || !(made = make()))
+    if (kept || !(made = make_document()))
         return kept;
     if (atomic_compare_exchange_strong(&http->openapi, &kept, made))
         return made;
-    release(made);
+    release_document(made);
     return kept;
 }
 
 void openapi_free(struct http *http)
 {
-    release(atomic_exchange(&http->openapi, NULL));
+    release_document(atomic_exchange(&http->openapi, NULL));
 }
 
 void http_openapi(struct http_call *call)
 {
-    const struct openapi *kept = take(call->http);
+    const struct openapi *kept = document_of_server(call->http);
     if (!kept) {
         str_fail(&call->out, ETHOS_NOMEM);
         return;

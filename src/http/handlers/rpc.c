@@ -26,7 +26,7 @@ static int malformed(struct ethos_error *error, const char *why)
 }
 
 /* One step down a path; NULL when there is nothing. */
-static json_t *step(const json_t *value, const json_t *segment)
+static json_t *path_step(const json_t *value, const json_t *segment)
 {
     json_int_t index = json_integer_value(segment);
     if (json_is_string(segment))
@@ -51,7 +51,7 @@ static int apply_meta(json_t *holder, const json_t *meta, struct ethos_error *er
     for (size_t i = 1; value && i < json_array_size(meta); i++) {
         segment = json_array_get(meta, i);
         parent = value;
-        value = step(parent, segment);
+        value = path_step(parent, segment);
     }
     if (!json_is_integer(type))
         return malformed(error, "meta must be a list of [type, ...path]");
@@ -180,7 +180,7 @@ size_t http_rpc_larger(const struct http_call *call)
 /* ---- answers ---------------------------------------------------------------------------------------- */
 
 /* An error of the procedure itself. data is taken. */
-static void fail(struct http_call *call, const struct http_error *error, json_t *data)
+static void fail_procedure(struct http_call *call, const struct http_error *error, json_t *data)
 {
     json_t *json = json_object();
     op_json_put(&json, "json", http_error_json(call, error, data));
@@ -190,7 +190,7 @@ static void fail(struct http_call *call, const struct http_error *error, json_t 
 static void fail_input(struct http_call *call, const struct ethos_error *error, json_t *issues)
 {
     const struct http_error told = {400, "BAD_REQUEST", error->text, NULL};
-    fail(call, &told, issues ? json_pack("{s:o}", "issues", issues) : NULL);
+    fail_procedure(call, &told, issues ? json_pack("{s:o}", "issues", issues) : NULL);
 }
 
 json_t *http_error_data(const json_t *report)
@@ -208,7 +208,7 @@ static void fail_operation(struct http_call *call, const struct op *op,
     const struct http_error told = http_error_of(op, error);
     if (told.status == 503)
         http_answer_header(call, "Retry-After", "1");
-    fail(call, &told, http_error_data(report));
+    fail_procedure(call, &told, http_error_data(report));
 }
 
 /* The result is printed between the two. */
@@ -245,8 +245,8 @@ static void succeed(struct http_call *call, const struct shape *shape, const str
 }
 
 /* A read that shows what it can is an answer; a write that did not do all is none. */
-static void answer(struct http_call *call, const struct shape *shape, const struct op *op,
-                   const json_t *input, json_t *args)
+static void answer_procedure(struct http_call *call, const struct shape *shape, const struct op *op,
+                             const json_t *input, json_t *args)
 {
     struct ethos_error error = {0};
     struct op_result result;
@@ -267,7 +267,7 @@ static void answer(struct http_call *call, const struct shape *shape, const stru
     op_result_release(&result);
 }
 
-static void run(struct http_call *call, const struct shape *shape, const struct op *op)
+static void run_procedure(struct http_call *call, const struct shape *shape, const struct op *op)
 {
     struct ethos_error error = {0};
     json_t *input = NULL, *args = NULL, *issues = NULL;
@@ -282,7 +282,7 @@ static void run(struct http_call *call, const struct shape *shape, const struct 
     else if (code != ETHOS_OK)
         fail_operation(call, op, &error, NULL);
     else
-        answer(call, shape, op, input, args);
+        answer_procedure(call, shape, op, input, args);
     json_decref(input);
 }
 
@@ -312,6 +312,6 @@ void http_rpc(struct http_call *call)
         http_answer_header(call, "Allow", "POST");
         http_answer_error(call, &method, NULL);
     } else {
-        run(call, shape, op);
+        run_procedure(call, shape, op);
     }
 }

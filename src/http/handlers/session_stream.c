@@ -60,7 +60,7 @@ static struct followed **bucket_of(struct sse *self, const char *id)
     return &self->sessions[(print >> 32) % BUCKETS];
 }
 
-static struct followed *find(struct sse *self, const char *id)
+static struct followed *find_followed(struct sse *self, const char *id)
 {
     struct followed *at = *bucket_of(self, id);
     while (at && strcmp(at->id, id) != 0)
@@ -68,7 +68,7 @@ static struct followed *find(struct sse *self, const char *id)
     return at;
 }
 
-static void drop(struct followed **at)
+static void drop_followed(struct followed **at)
 {
     struct followed *session = *at;
     *at = session->next;
@@ -85,7 +85,7 @@ static void rest(struct followed *session)
 }
 
 /* Whether there is room for one more; the one that has rested for longest makes it. */
-static bool make_room(struct sse *self)
+static bool make_stream_room(struct sse *self)
 {
     struct followed **oldest = NULL;
     if (self->count < HTTP_MAX_FOLLOWED)
@@ -95,15 +95,15 @@ static bool make_room(struct sse *self)
             if (!(*at)->readers && (!oldest || (*at)->turn < (*oldest)->turn))
                 oldest = at;
     if (oldest)
-        drop(oldest);
+        drop_followed(oldest);
     return oldest;
 }
 
 /* The session of an id, made when nobody followed it yet. NULL without room or memory: *full says which. */
 static struct followed *find_or_make(struct sse *self, const char *id, bool *full)
 {
-    struct followed *found = find(self, id);
-    *full = !found && !make_room(self);
+    struct followed *found = find_followed(self, id);
+    *full = !found && !make_stream_room(self);
     if (found || *full)
         return found;
     struct followed *made = calloc(1, sizeof *made);
@@ -128,7 +128,7 @@ void sse_sweep(struct sse *self)
     for (size_t i = 0; i < BUCKETS; i++) {
         for (struct followed **at = &self->sessions[i]; *at;) {
             if (!(*at)->readers && now - (*at)->left_ms >= KEPT_MS)
-                drop(at);
+                drop_followed(at);
             else
                 at = &(*at)->next;
         }
@@ -142,7 +142,7 @@ void sse_free(struct sse *self)
         return;
     for (size_t i = 0; i < BUCKETS; i++)
         while (self->sessions[i])
-            drop(&self->sessions[i]);
+            drop_followed(&self->sessions[i]);
     pthread_mutex_destroy(&self->mutex);
     free(self);
 }
@@ -152,7 +152,7 @@ void sse_free(struct sse *self)
 void sse_note(struct sse *self, const char *id, struct ethos_view json)
 {
     pthread_mutex_lock(&self->mutex);
-    struct followed *one = id ? find(self, id) : NULL;
+    struct followed *one = id ? find_followed(self, id) : NULL;
     if (one)
         hub_add(one->hub, "", 1, json);
     for (size_t i = 0; !id && i < BUCKETS; i++)
@@ -176,7 +176,7 @@ int sse_tell(struct sse *self, const char *id, struct ethos_view json)
 /* ---- following ----------------------------------------------------------------------------------- */
 
 /* One that was told nothing has nothing to come back to. */
-static void leave(struct events_reader *reader)
+static void free_session_reader(struct events_reader *reader)
 {
     struct followed *session = reader->owner;
     struct sse *self = session->sse;
@@ -186,7 +186,7 @@ static void leave(struct events_reader *reader)
         struct followed **at = bucket_of(self, session->id);
         while (*at != session)
             at = &(*at)->next;
-        drop(at);
+        drop_followed(at);
     }
     pthread_mutex_unlock(&self->mutex);
 }
@@ -203,7 +203,8 @@ static uint64_t parse_point(const char *text)
 }
 
 /* *point becomes 0 when it was never reached: it is of a run before this one, and all there is is new. */
-static struct events_reader *follow(struct sse *self, const char *id, uint64_t *point, bool *full)
+static struct events_reader *follow_session(struct sse *self, const char *id, uint64_t *point,
+                                            bool *full)
 {
     struct events_reader *reader = NULL;
     pthread_mutex_lock(&self->mutex);
@@ -214,7 +215,7 @@ static struct events_reader *follow(struct sse *self, const char *id, uint64_t *
     }
     if (reader) {
         reader->owner = session;
-        reader->left = leave;
+        reader->left = free_session_reader;
         session->readers++;
     }
     pthread_mutex_unlock(&self->mutex);
@@ -240,7 +241,8 @@ void http_sse(struct http_call *call)
         return;
     }
     uint64_t point = parse_point(events_last_id(call));
-    struct events_reader *reader = follow(sse_of(http_events_of(call)), call->rest, &point, &full);
+    struct events_reader *reader = follow_session(sse_of(http_events_of(call)), call->rest, &point,
+                                                  &full);
     if (full) {
         http_answer_error(call, &crowded, NULL);
         return;

@@ -59,7 +59,7 @@ static bool is_slug(struct ethos_view text)
     return text.size > 0;
 }
 
-static struct ethos_view text_of(const json_t *value)
+static struct ethos_view text_value(const json_t *value)
 {
     return view_of(json_string_value(value), json_string_length(value));
 }
@@ -67,7 +67,7 @@ static struct ethos_view text_of(const json_t *value)
 static void check_text(const struct shape_field *field, const json_t *value, const json_t *path,
                        json_t **issues)
 {
-    struct ethos_view text = text_of(value);
+    struct ethos_view text = text_value(value);
     uint64_t units = utf8_units(text);
     int64_t ms;
     if (units < (uint64_t)field->min)
@@ -218,7 +218,7 @@ struct shape_field shape_field_of(const struct op_arg *arg)
 }
 
 /* A field that the operation has as a text of JSON. */
-static bool is_json(const struct op *op, const char *name)
+static bool is_json_field(const struct op *op, const char *name)
 {
     for (const struct op_arg *arg = op->args; arg && arg->name; arg++)
         if (strcmp(arg->name, name) == 0)
@@ -229,7 +229,7 @@ static bool is_json(const struct op *op, const char *name)
 static json_t *arg_value(const struct op *op, const char *name, const json_t *value)
 {
     struct str text;
-    if (!is_json(op, name) || json_is_string(value) || json_is_null(value))
+    if (!is_json_field(op, name) || json_is_string(value) || json_is_null(value))
         return json_is_real(value) ? json_integer((json_int_t)json_real_value(value))
                                    : json_incref((json_t *)value);
     str_init(&text, SIZE_MAX);
@@ -240,7 +240,7 @@ static json_t *arg_value(const struct op *op, const char *name, const json_t *va
     return json;
 }
 
-static bool is_named(const struct shape_field *field, const char *name)
+static bool is_field_named(const struct shape_field *field, const char *name)
 {
     for (; field && field->name; field++)
         if (strcmp(field->name, name) == 0)
@@ -249,8 +249,8 @@ static bool is_named(const struct shape_field *field, const char *name)
 }
 
 /* Checks one field and hands it over. */
-static void take(const struct op *op, const struct shape_field *field, const json_t *input,
-                 json_t *path, json_t **args, json_t **issues)
+static void check_field(const struct op *op, const struct shape_field *field, const json_t *input,
+                        json_t *path, json_t **args, json_t **issues)
 {
     const json_t *value = json_object_get(input, field->name);
     const char *name = field->arg ? field->arg : field->name;
@@ -264,8 +264,8 @@ static void take_fields(const struct op *op, const struct shape_field *fields,
                         json_t **args, json_t **issues)
 {
     for (; fields && fields->name; fields++)
-        if (!is_named(except, fields->name))
-            take(op, fields, input, path, args, issues);
+        if (!is_field_named(except, fields->name))
+            check_field(op, fields, input, path, args, issues);
 }
 
 /* What the shape does not name, the row does: but a call of the reference never has to send it. */
@@ -276,8 +276,8 @@ static void take_args(const struct shape *shape, const struct op *op, const json
         struct shape_field field = shape_field_of(arg);
         if (shape)
             field.flags &= ~(unsigned)SHAPE_REQUIRED;
-        if (!shape || !is_named(shape->fields, arg->name))
-            take(op, &field, input, path, args, issues);
+        if (!shape || !is_field_named(shape->fields, arg->name))
+            check_field(op, &field, input, path, args, issues);
     }
 }
 

@@ -15,7 +15,7 @@
 #define HASH_PREFIX "sha256:"
 #define HASH_NOTHING HASH_PREFIX "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-static json_t *member(const json_t *object, const char *name)
+static json_t *object_member(const json_t *object, const char *name)
 {
     json_t *value = json_object_get(object, name);
     return value ? json_incref(value) : json_null();
@@ -30,7 +30,7 @@ static int done(json_t *value, json_t **out, struct ethos_error *error)
 }
 
 /* What the contract calls a string is one, whatever another program stored. */
-static json_t *text_member(const json_t *object, const char *name, const char *otherwise)
+static json_t *text_or(const json_t *object, const char *name, const char *otherwise)
 {
     json_t *value = json_object_get(object, name);
     return json_is_string(value) ? json_incref(value) : op_json_string(otherwise);
@@ -50,7 +50,7 @@ static json_t *session_json(const json_t *row)
     static const char *const texts[] = {"id", "key", "platform", "model", "provider"};
     json_t *session = json_copy((json_t *)row);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        op_json_put(&session, texts[i], text_member(row, texts[i], ""));
+        op_json_put(&session, texts[i], text_or(row, texts[i], ""));
     return session;
 }
 
@@ -69,8 +69,9 @@ int give_session_page(const json_t *input, const json_t *result, json_t **out,
     (void)input;
     json_array_foreach (json_object_get(result, "items"), index, row)
         op_json_push(&items, session_json(row));
-    return done(json_pack("{s:o, s:o}", "items", items, "nextCursor", member(result, "nextCursor")),
-                out, error);
+    return done(
+        json_pack("{s:o, s:o}", "items", items, "nextCursor", object_member(result, "nextCursor")),
+        out, error);
 }
 
 int give_transcript(const json_t *input, const json_t *result, json_t **out,
@@ -107,14 +108,14 @@ int give_users(const json_t *input, const json_t *result, json_t **out, struct e
     json_array_foreach (json_object_get(result, "users"), index, row) {
         const char *id = json_view(row, "userId").data;
         json_t *user = json_copy(row);
-        op_json_put(&user, "displayLabel", text_member(row, "displayLabel", id));
-        op_json_put(&user, "platform", text_member(row, "platform", ""));
-        op_json_put(&user, "firstSeenAt", text_member(row, "firstSeenAt", ""));
+        op_json_put(&user, "displayLabel", text_or(row, "displayLabel", id));
+        op_json_put(&user, "platform", text_or(row, "platform", ""));
+        op_json_put(&user, "firstSeenAt", text_or(row, "firstSeenAt", ""));
         op_json_push(&users, user);
     }
     return done(json_pack("{s:o, s:o, s:o}", "users", users, "localUserId",
-                          member(result, "localUserId"), "nextCursor",
-                          member(result, "nextCursor")),
+                          object_member(result, "localUserId"), "nextCursor",
+                          object_member(result, "nextCursor")),
                 out, error);
 }
 
@@ -166,12 +167,12 @@ static json_t *entry_json(const json_t *row)
     bool cut = diff.size > MAX_DIFF;
     json_t *entry = json_pack(
         "{s:I, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:s, s:o, s:o, s:o}", "ts", time_of(row),
-        "scopeId", text_member(row, "scope", ""), "key", text_member(row, "key", ""), "actions",
-        member(row, "actions"), "source", source_of(row), "sessionId",
-        text_member(row, "session", ""), "sessionKey", text_member(row, "sessionKey", ""),
-        "beforeHash", before, "afterHash", hash_of(row, "after"), "diff",
-        cut ? cut_diff(diff, before) : text_member(row, "diff", ""), "sizeBefore",
-        member(row, "bytesBefore"), "sizeAfter", member(row, "bytesAfter"));
+        "scopeId", text_or(row, "scope", ""), "key", text_or(row, "key", ""), "actions",
+        object_member(row, "actions"), "source", source_of(row), "sessionId",
+        text_or(row, "session", ""), "sessionKey", text_or(row, "sessionKey", ""), "beforeHash",
+        before, "afterHash", hash_of(row, "after"), "diff",
+        cut ? cut_diff(diff, before) : text_or(row, "diff", ""), "sizeBefore",
+        object_member(row, "bytesBefore"), "sizeAfter", object_member(row, "bytesAfter"));
     if (cut && view_starts(view_str(before), VIEW(HASH_PREFIX)))
         op_json_put(&entry, "blob", json_string(before + strlen(HASH_PREFIX)));
     return entry;
@@ -185,7 +186,7 @@ int give_history(const json_t *input, const json_t *result, json_t **out, struct
     json_array_foreach (json_object_get(result, "items"), index, row)
         op_json_push(&entries, entry_json(row));
     return done(json_pack("{s:o, s:o, s:o}", "entries", entries, "nextCursor",
-                          member(result, "nextCursor"), "corruptLines",
+                          object_member(result, "nextCursor"), "corruptLines",
                           corrupt ? json_incref(corrupt) : json_integer(0)),
                 out, error);
 }
@@ -193,7 +194,7 @@ int give_history(const json_t *input, const json_t *result, json_t **out, struct
 int give_blob(const json_t *input, const json_t *result, json_t **out, struct ethos_error *error)
 {
     (void)input;
-    return done(json_pack("{s:o}", "content", member(result, "content")), out, error);
+    return done(json_pack("{s:o}", "content", object_member(result, "content")), out, error);
 }
 
 /* Which file has the text again. */
@@ -205,8 +206,8 @@ int give_restored(const json_t *input, const json_t *result, json_t **out,
     if (!row)
         row = json_array_get(json_object_get(result, "unchanged"), 0);
     return done(json_pack("{s:b, s:o, s:o, s:o}", "ok", 1, "restoredTo",
-                          text_member(row, "key", "MEMORY.md"), "scope", member(row, "scope"),
-                          "revision", member(row, "revision")),
+                          text_or(row, "key", "MEMORY.md"), "scope", object_member(row, "scope"),
+                          "revision", object_member(row, "revision")),
                 out, error);
 }
 
@@ -215,8 +216,9 @@ int give_restored(const json_t *input, const json_t *result, json_t **out,
 static json_t *reach_json(const json_t *reach)
 {
     return json_is_object(reach)
-               ? json_pack("{s:o, s:o, s:o}", "read", member(reach, "read"), "write",
-                           member(reach, "write"), "workdir", member(reach, "workdir"))
+               ? json_pack("{s:o, s:o, s:o}", "read", object_member(reach, "read"), "write",
+                           object_member(reach, "write"), "workdir",
+                           object_member(reach, "workdir"))
                : json_null();
 }
 
@@ -226,9 +228,9 @@ static json_t *personality_json(const json_t *row)
                                           "toolset",     "capabilities",      "mcp_servers",
                                           "plugins",     "streamingTimeoutMs"};
     json_t *json = json_copy((json_t *)row);
-    op_json_put(&json, "name", text_member(row, "name", json_view(row, "id").data));
+    op_json_put(&json, "name", text_or(row, "name", json_view(row, "id").data));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        op_json_put(&json, members[i], member(row, members[i]));
+        op_json_put(&json, members[i], object_member(row, members[i]));
     op_json_put(&json, "fs_reach", reach_json(json_object_get(row, "fs_reach")));
     op_json_put(&json, "system", json_boolean(json_is_true(json_object_get(row, "system"))));
     op_json_put(&json, "builtin", json_boolean(json_is_true(json_object_get(row, "builtin"))));
@@ -251,8 +253,8 @@ int give_personality_whole(const json_t *input, const json_t *result, json_t **o
     (void)input;
     return done(json_pack("{s:o, s:o, s:o}", "personality",
                           personality_json(json_object_get(result, "personality")), "soulMd",
-                          text_member(result, "soulMd", ""), "mcpPolicy",
-                          member(result, "mcpPolicy")),
+                          text_or(result, "soulMd", ""), "mcpPolicy",
+                          object_member(result, "mcpPolicy")),
                 out, error);
 }
 
@@ -265,6 +267,7 @@ int give_personality_page(const json_t *input, const json_t *result, json_t **ou
     json_array_foreach (json_object_get(result, "items"), index, row)
         op_json_push(&items, personality_json(row));
     return done(json_pack("{s:o, s:o, s:o}", "items", items, "nextCursor",
-                          member(result, "nextCursor"), "defaultId", member(result, "defaultId")),
+                          object_member(result, "nextCursor"), "defaultId",
+                          object_member(result, "defaultId")),
                 out, error);
 }
