@@ -39,6 +39,11 @@ static inline bool byte_is(char c, unsigned classes)
     return byte_classes[(unsigned char)c] & classes;
 }
 
+static inline char byte_lower(char c)
+{
+    return byte_is(c, BYTE_UPPER) ? (char)(c | 0x20) : c;
+}
+
 /* Where the bytes of these classes that begin at p end. */
 static inline const char *byte_run(const char *p, const char *end, unsigned classes)
 {
