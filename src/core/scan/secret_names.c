@@ -100,7 +100,7 @@ static bool read_named_value(struct secret_search *search, const char *anchor, b
     return out->value.size > 0;
 }
 
-/* Names of what is about a password and none. */
+/* Whether a name says what a value is that is about a secret and none: key_id, tokenCount, password_hint. */
 static bool is_about(struct ethos_view name)
 {
     static const char *const words[] = {

@@ -50,8 +50,6 @@ bool find_json_web_token(struct secret_search *search, const char *anchor, struc
     return after && secret_report(search, view_of(anchor, (size_t)(after - anchor)), out);
 }
 
-/* ---- Azure ------------------------------------------------------------------------------------- */
-
 /* Keys that have their mark in the middle; what stands behind AccountKey=, SharedAccessKey= and &sig=. */
 bool find_azure_key(struct secret_search *search, const char *anchor, struct secret *out)
 {

@@ -25,7 +25,7 @@ static const struct {
     {'U', BYTE_UPPER | BYTE_DIGIT},
     {'c', BYTE_LOWER | BYTE_DIGIT},
     {'h', BYTE_HEX_LOWER | BYTE_DIGIT},
-    {'H', BYTE_HEX_LOWER | BYTE_HEX_UPPER | BYTE_DIGIT},
+    {'H', BYTE_HEX},
     {'D', BYTE_DIGIT},
     {'N', BYTE_TOKEN | BYTE_DOT | BYTE_EQUALS},
     {'/', BYTE_TOKEN | BYTE_BASE64},

@@ -300,11 +300,9 @@ bool value_is_password(struct secret_search *search, struct ethos_view value, bo
 
 static bool is_hex(struct ethos_view value)
 {
-    for (size_t i = 0; i < value.size; i++) {
-        if (!byte_is(value.data[i], BYTE_DIGIT | BYTE_HEX_LOWER | BYTE_HEX_UPPER))
-            return false;
-    }
-    return true;
+    const char *end = value.data + value.size;
+
+    return byte_run(value.data, end, BYTE_HEX) == end;
 }
 
 bool value_is_uuid(struct ethos_view value)
@@ -314,9 +312,7 @@ bool value_is_uuid(struct ethos_view value)
     if (value.size != 36)
         return false;
     for (size_t i = 0; i < 36; i++) {
-        if (i < 24 && dashes >> i & 1
-                ? value.data[i] != '-'
-                : !byte_is(value.data[i], BYTE_DIGIT | BYTE_HEX_LOWER | BYTE_HEX_UPPER))
+        if (i < 24 && dashes >> i & 1 ? value.data[i] != '-' : !byte_is(value.data[i], BYTE_HEX))
             return false;
     }
     return true;
