@@ -27,6 +27,7 @@ enum {
 
     BYTE_LETTER = BYTE_UPPER | BYTE_LOWER,
     BYTE_ALNUM = BYTE_LETTER | BYTE_DIGIT,
+    BYTE_HEX = BYTE_DIGIT | BYTE_HEX_LOWER | BYTE_HEX_UPPER,
     BYTE_WORD = BYTE_ALNUM | BYTE_UNDERSCORE,
     BYTE_TOKEN = BYTE_WORD | BYTE_DASH,
     BYTE_RUN = BYTE_TOKEN | BYTE_BASE64 | BYTE_EQUALS | BYTE_DOT | BYTE_TILDE
@@ -37,6 +38,11 @@ extern const uint16_t byte_classes[256];
 static inline bool byte_is(char c, unsigned classes)
 {
     return byte_classes[(unsigned char)c] & classes;
+}
+
+static inline char byte_lower(char c)
+{
+    return byte_is(c, BYTE_UPPER) ? (char)(c | 0x20) : c;
 }
 
 /* Where the bytes of these classes that begin at p end. */

@@ -12,17 +12,20 @@
 #define LONG_RUN 24  /* bytes of an encoding */
 #define SPACED_RUN 8 /* bytes that are letters and separators by turns */
 
-static bool is_plain_letter(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
 static void add_revealed(struct normal_text *out, char c, uint16_t from)
 {
     if (out->size == NORMAL_MAX)
         return;
     out->text[out->size] = c;
     out->from[out->size++] = from;
+}
+
+/* Adds bytes of the text as they are. */
+static void add_unchanged(struct normal_text *out, const struct normal_text *normal, size_t at,
+                          size_t size)
+{
+    for (size_t i = at; i < at + size; i++)
+        add_revealed(out, normal->text[i], normal->from[i]);
 }
 
 /* Letters and separators by turns. */
@@ -52,7 +55,7 @@ static bool is_markup(char c)
 static bool has_markup_in_words(const struct normal_text *normal)
 {
     for (size_t at = 1; at + 1 < normal->size; at++) {
-        if (is_markup(normal->text[at]) && is_plain_letter(normal->text[at - 1]) &&
+        if (is_markup(normal->text[at]) && byte_is(normal->text[at - 1], BYTE_LOWER) &&
             normal->text[at + 1] != ' ')
             return true;
     }
@@ -94,7 +97,7 @@ static size_t letter_size(const struct normal_text *normal, size_t at)
     if (at >= normal->size)
         return 0;
     unsigned char c = (unsigned char)normal->text[at];
-    size_t size = c < 0x80   ? (size_t)(is_plain_letter((char)c) || byte_is((char)c, BYTE_DIGIT))
+    size_t size = c < 0x80   ? (size_t)(byte_is((char)c, BYTE_LOWER | BYTE_DIGIT))
                   : c < 0xE0 ? 2
                   : c < 0xF0 ? 3
                              : 4;
@@ -128,8 +131,7 @@ static bool join_letters(const struct normal_text *normal, struct normal_text *o
             found = true;
             for (; at < end; at += size) {
                 size = letter_size(normal, at);
-                for (size_t i = 0; i < size; i++)
-                    add_revealed(out, normal->text[at + i], normal->from[at + i]);
+                add_unchanged(out, normal, at, size);
                 size += size == 0;
             }
             continue;
@@ -137,15 +139,12 @@ static bool join_letters(const struct normal_text *normal, struct normal_text *o
         size = letter_size(normal, at);
         bool is_word = size > 0;
         size += size == 0;
-        if (!(normal->text[at] == ' ' && at + 1 < normal->size && normal->text[at + 1] == ' ')) {
-            for (size_t i = 0; i < size; i++)
-                add_revealed(out, normal->text[at + i], normal->from[at + i]);
-        }
+        if (!(normal->text[at] == ' ' && at + 1 < normal->size && normal->text[at + 1] == ' '))
+            add_unchanged(out, normal, at, size);
         at += size;
         /* A word of several letters goes on as it is. */
         while (is_word && (size = letter_size(normal, at)) > 0) {
-            for (size_t i = 0; i < size; i++)
-                add_revealed(out, normal->text[at + i], normal->from[at + i]);
+            add_unchanged(out, normal, at, size);
             at += size;
         }
     }
@@ -184,29 +183,27 @@ static bool read_digits(const struct normal_text *normal, struct normal_text *ou
     bool found = false;
 
     for (size_t at = 1; at < normal->size && !found; at++)
-        found = is_plain_letter(normal->text[at]) != is_plain_letter(normal->text[at - 1]) &&
+        found = byte_is(normal->text[at], BYTE_LOWER) !=
+                    byte_is(normal->text[at - 1], BYTE_LOWER) &&
                 (letter_of(normal->text[at]) != normal->text[at] ||
                  letter_of(normal->text[at - 1]) != normal->text[at - 1]);
     if (!found)
         return false;
     found = false;
-
     for (size_t at = 0; at < normal->size;) {
         size_t end = at;
         bool letters = false, digits = false;
 
         for (; end < normal->size && normal->text[end] != ' '; end++) {
-            letters = letters || is_plain_letter(normal->text[end]);
+            letters = letters || byte_is(normal->text[end], BYTE_LOWER);
             digits = digits || letter_of(normal->text[end]) != normal->text[end];
         }
         found = found || (letters && digits);
         for (; at < end; at++)
             add_revealed(out, letters && digits ? letter_of(normal->text[at]) : normal->text[at],
                          normal->from[at]);
-        if (at < normal->size) {
-            add_revealed(out, normal->text[at], normal->from[at]);
-            at++;
-        }
+        add_unchanged(out, normal, at, at < normal->size);
+        at += at < normal->size;
     }
     return found;
 }
@@ -218,7 +215,7 @@ static bool has_turned_word(const struct normal_text *normal, const char *const 
     for (size_t at = 0; at + 6 <= normal->size; at++) {
         char c = normal->text[at];
 
-        if (!is_plain_letter(c) || !(firsts >> (c - 'a') & 1))
+        if (!byte_is(c, BYTE_LOWER) || !(firsts >> (c - 'a') & 1))
             continue;
         for (size_t i = 0; i < count; i++) {
             if (memcmp(normal->text + at, words[i], 6) == 0)
@@ -257,7 +254,7 @@ static bool rotate(const struct normal_text *normal, struct normal_text *out)
     for (size_t at = 0; at < normal->size; at++) {
         char c = normal->text[at];
 
-        add_revealed(out, is_plain_letter(c) ? (char)(c < 'n' ? c + 13 : c - 13) : c,
+        add_revealed(out, byte_is(c, BYTE_LOWER) ? (char)(c < 'n' ? c + 13 : c - 13) : c,
                      normal->from[at]);
     }
     return true;
@@ -434,7 +431,7 @@ static bool is_encoding(const char *p, const char *end)
                  : byte_is(*p, BYTE_LOWER) ? 2
                  : byte_is(*p, BYTE_DIGIT) ? 4
                                            : 0;
-        hex = hex && byte_is(*p, BYTE_DIGIT | BYTE_HEX_LOWER | BYTE_HEX_UPPER);
+        hex = hex && byte_is(*p, BYTE_HEX);
     }
     return hex || (kinds & 3) == 3;
 }
@@ -490,8 +487,9 @@ bool disguise_is_worth_trying(struct ethos_view text, const struct normal_text *
     for (size_t at = 1; at < normal->size && !mixed; at++) {
         char c = normal->text[at], before = normal->text[at - 1];
 
-        mixed = (is_markup(c) && is_plain_letter(before)) ||
-                (is_plain_letter(c) && !is_plain_letter(before) && letter_of(before) != before);
+        mixed = (is_markup(c) && byte_is(before, BYTE_LOWER)) ||
+                (byte_is(c, BYTE_LOWER) && !byte_is(before, BYTE_LOWER) &&
+                 letter_of(before) != before);
     }
     return mixed || has_turned_words(normal);
 }

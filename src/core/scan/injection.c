@@ -148,13 +148,16 @@ static bool is_discussion(const struct found_concepts *found)
 static struct injection measure_words(struct ethos_view text)
 {
     struct injection result = {0};
-    __attribute__((uninitialized)) struct found_concepts found;
     unsigned best[COUNT(frames) + 1] = {0};
+    struct found_concepts found __attribute__((uninitialized));
 
     found.count = concepts_find(text, found.hits);
     found.concepts = 0;
-    for (size_t i = 0; i < found.count; i++)
-    found.concepts |= UINT64_C(1) << found.hits[i].concept;
+    for (size_t i = 0; i < found.count; i++) {
+        const struct concept_hit *hit = &found.hits[i];
+
+        found.concepts |= UINT64_C(1) << hit->concept;
+    }
     result.goes_on = found.concepts & GOING_ON;
     if (!(found.concepts & CONCEPT_TRIGGERS))
         return result;

@@ -12,9 +12,8 @@
 
 #include <ethos/types.h>
 
-#define INJECTION_SUSPICIOUS 3 /* points: shown to a person, and no agent's word is taken for it */
-#define INJECTION_HIDES 5      /* points: kept from prompts */
-#define INJECTION_LINES 3      /* that may be taken together */
+#define INJECTION_HIDES 5 /* points: kept from prompts */
+#define INJECTION_LINES 3 /* that may be taken together */
 
 struct injection {
     unsigned points;

@@ -9,8 +9,8 @@
 #include "base/utf8.h"
 #include "base/view.h"
 
-/* Letters of other scripts that are taken for Latin ones; by the first column. */
-static const struct {
+/* Letters of other scripts that are taken for Latin ones; this and the next table by the first column. */
+static const struct letter {
     uint32_t from;
     char to;
 } confusables[] = {
@@ -30,10 +30,7 @@ static const struct {
 };
 
 /* Letters that have no accent to be taken off. */
-static const struct {
-    uint32_t from;
-    char to;
-} plain_letters[] = {
+static const struct letter plain_letters[] = {
     {0xDF, 's'},   {0xE6, 'e'},   {0xF0, 'd'},   {0xF8, 'o'},   {0xFE, 't'},   {0x111, 'd'},
     {0x127, 'h'},  {0x131, 'i'},  {0x138, 'k'},  {0x142, 'l'},  {0x153, 'e'},  {0x167, 't'},
     {0x251, 'a'},  {0x261, 'g'},  {0x26A, 'i'},  {0x274, 'n'},  {0x280, 'r'},  {0x1D00, 'a'},
@@ -63,28 +60,20 @@ bool normal_is_invisible(uint32_t cp)
            (cp >= 0x1D173 && cp <= 0x1D17A) || (cp >= 0xE0000 && cp <= 0xE0FFF);
 }
 
-static char find_plain_letter(uint32_t cp)
+/* What a table says for a letter, or '\0'. */
+static char find_letter(const struct letter *letters, size_t count, uint32_t cp)
 {
-    for (size_t i = 0; i < COUNT(plain_letters) && plain_letters[i].from <= cp; i++) {
-        if (plain_letters[i].from == cp)
-            return plain_letters[i].to;
-    }
-    return '\0';
-}
-
-static char confusable(uint32_t cp)
-{
-    size_t low = 0, high = COUNT(confusables);
+    size_t low = 0, high = count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (confusables[middle].from < cp)
+        if (letters[middle].from < cp)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < COUNT(confusables) && confusables[low].from == cp ? confusables[low].to : '\0';
+    return low < count && letters[low].from == cp ? letters[low].to : '\0';
 }
 
 /* Scripts in which a mark may be taken off a letter. */
@@ -126,7 +115,6 @@ static void put_space(struct writer *self, size_t from)
 static void put_folded(struct writer *self, uint32_t cp, size_t from)
 {
     uint32_t folded[UNICODE_FOLD_MAX];
-    char plain;
 
     if (cp >= 0xE0020 && cp <= 0xE007E) {
         self->out->strange = true;
@@ -162,7 +150,7 @@ static void put_folded(struct writer *self, uint32_t cp, size_t from)
     for (size_t i = 0; i < count; i++) {
         if (unicode_is_mark(folded[i]) && has_accents(self->base))
             continue;
-        plain = find_plain_letter(folded[i]);
+        char plain = find_letter(plain_letters, COUNT(plain_letters), folded[i]);
         uint32_t written = plain ? (uint32_t)plain : folded[i];
         put_character(self, written, from);
         self->base = written;
@@ -187,7 +175,7 @@ static void replace_confusables(struct normal_text *self)
         for (; at < end;) {
             uint32_t cp;
             size_t size = utf8_decode(self->text + at, end - at, &cp, NULL);
-            char letter = latin && other && cp >= 0x80 ? confusable(cp) : '\0';
+            char letter = latin && other ? find_letter(confusables, COUNT(confusables), cp) : '\0';
 
             self->from[to] = self->from[at];
             self->strange = self->strange || letter;
@@ -234,7 +222,7 @@ size_t normalize(struct ethos_view text, struct normal_text *out)
             if (c == ' ' || (c >= '\t' && c <= '\r')) {
                 put_space(&writer, at);
             } else {
-                put_character(&writer, c >= 'A' && c <= 'Z' ? c | 0x20u : c, at);
+                put_character(&writer, c, at);
                 writer.base = c;
             }
             at++;

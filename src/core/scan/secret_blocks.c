@@ -6,6 +6,7 @@
 #include "base/view.h"
 #include "core/scan/bytes.h"
 #include "core/scan/secret_rules.h"
+#include "core/scan/value_shape.h"
 
 #define MIN_BODY 60     /* base64 digits */
 #define MAX_HEADERS 16  /* lines of a block that are none of its base64 */
@@ -105,7 +106,7 @@ static bool find_below(struct secret_search *search, const char *anchor, struct 
 static bool is_body(const char *first, const char *last)
 {
     return last - first >= MIN_BODY &&
-           secret_is_varied(view_of(last - MIN_BODY, MIN_BODY), BODY_ENTROPY);
+           value_is_varied(view_of(last - MIN_BODY, MIN_BODY), BODY_ENTROPY);
 }
 
 /* What stands before a footer in its line. */

@@ -4,6 +4,7 @@
 #ifndef ETHOS_CORE_SCAN_SECRET_RULES_H
 #define ETHOS_CORE_SCAN_SECRET_RULES_H
 
+#include "core/scan/bytes.h"
 #include "core/scan/secrets.h"
 
 enum {
@@ -60,17 +61,27 @@ secret_span_end(const struct secret_search *search, struct secret_span *span, co
     return text + span->to;
 }
 
+/* Of classes of byte_is, as secret_span_end asks. */
+static inline bool secret_is_of_bytes(const char *p, const char *end, unsigned bytes)
+{
+    (void)end;
+    return byte_is(*p, bytes);
+}
+
+/* The value is the secret. */
+static inline bool secret_report(const struct secret_search *search, struct ethos_view value,
+                                 struct secret *out)
+{
+    out->start = (size_t)(value.data - search->text.data);
+    out->end = out->start + value.size;
+    return true;
+}
+
 /* Where the bytes of a class of shapes that begin at p end. */
 const char *secret_run_end(struct secret_search *search, char name, const char *p);
 
 /* Where a shape that begins at p ends, or NULL. */
 const char *secret_shape_end(struct secret_search *search, const char *shape, const char *p);
-
-/* Whether a value has at least `tenths` / 10 bits of entropy a byte. Looks at SECRET_REACH bytes of it. */
-bool secret_is_varied(struct ethos_view value, unsigned tenths);
-
-/* Whether a value only stands for a secret: xxxx, ****, <key>, ${KEY}, your-key, a published example. */
-bool secret_is_placeholder(struct ethos_view value);
 
 /*
  * The names of a password that the filter cannot see, as it knows ASCII alone. A name is met where its first other

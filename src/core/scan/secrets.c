@@ -10,6 +10,7 @@
 #include "core/scan/bytes.h"
 #include "core/scan/filter.h"
 #include "core/scan/secret_rules.h"
+#include "core/scan/value_shape.h"
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
@@ -24,7 +25,7 @@ static const struct {
     {'U', BYTE_UPPER | BYTE_DIGIT},
     {'c', BYTE_LOWER | BYTE_DIGIT},
     {'h', BYTE_HEX_LOWER | BYTE_DIGIT},
-    {'H', BYTE_HEX_LOWER | BYTE_HEX_UPPER | BYTE_DIGIT},
+    {'H', BYTE_HEX},
     {'D', BYTE_DIGIT},
     {'N', BYTE_TOKEN | BYTE_DOT | BYTE_EQUALS},
     {'/', BYTE_TOKEN | BYTE_BASE64},
@@ -32,19 +33,13 @@ static const struct {
     {'%', BYTE_TOKEN | BYTE_PERCENT},
 };
 
-static bool is_of_class(const char *p, const char *end, unsigned bytes)
-{
-    (void)end;
-    return byte_is(*p, bytes);
-}
-
 const char *secret_run_end(struct secret_search *self, char name, const char *p)
 {
     size_t which = 0;
 
     while (classes[which].name != name)
         which++;
-    return secret_span_end(self, &self->runs[which], p, is_of_class, classes[which].bytes);
+    return secret_span_end(self, &self->runs[which], p, secret_is_of_bytes, classes[which].bytes);
 }
 
 static size_t read_shape_number(const char **shape)
@@ -97,11 +92,6 @@ static bool is_token_start(const char *start, const char *p)
     return p - start >= 2 && p[-2] == '\\' && strchr("nrt", p[-1]);
 }
 
-static char lower(char c)
-{
-    return byte_is(c, BYTE_UPPER) ? (char)(c | 0x20) : c;
-}
-
 static bool has_near_word(struct ethos_view text, const char *word)
 {
     size_t size = strlen(word);
@@ -109,7 +99,7 @@ static bool has_near_word(struct ethos_view text, const char *word)
     for (size_t i = 0; i + size <= text.size; i++) {
         size_t same = 0;
 
-        while (same < size && lower(text.data[i + same]) == word[same])
+        while (same < size && byte_lower(text.data[i + same]) == word[same])
             same++;
         if (same == size)
             return true;
@@ -135,7 +125,8 @@ static bool rule_holds(struct secret_search *self, const struct secret_rule *rul
     for (; rule->anchor && rule->anchor[anchor]; anchor++) {
         char c = rule->anchor[anchor];
 
-        if (p + anchor == end || (p[anchor] != c && (!any_case || lower(p[anchor]) != lower(c))))
+        if (p + anchor == end ||
+            (p[anchor] != c && (!any_case || byte_lower(p[anchor]) != byte_lower(c))))
             return false;
     }
     if (!(rule->flags & RULE_INSIDE) && !is_token_start(self->text.data, p))
@@ -148,7 +139,7 @@ static bool rule_holds(struct secret_search *self, const struct secret_rule *rul
     if (!after)
         return false;
     struct ethos_view body = view_of(p + anchor, (size_t)(after - p) - anchor);
-    if (secret_is_placeholder(body) || ((rule->flags & RULE_VARIED) && !secret_is_varied(body, 30)))
+    if (value_is_placeholder(body) || ((rule->flags & RULE_VARIED) && !value_is_varied(body, 30)))
         return false;
     if (rule->near && !has_near(self->text, p, rule->near))
         return false;
