@@ -208,6 +208,9 @@ static int resolve_one(const struct ethos_option *options, const struct secrets_
         return unknown_option(options, given->also, setting->name, error);
     bool secret = option->type == ETHOS_OPTION_SECRET;
     int code = find_twice(out, option->name, error);
+    if (code != ETHOS_OK && secret)
+        err_hint(error, code, "keep one of %s, %sFile and %sEnv", option->name, option->name,
+                 option->name);
     if (code == ETHOS_OK && secret && source == DIRECT && given->exposed && given->exposed[at])
         code = refuse_exposed(option->name, error);
     if (code == ETHOS_OK)

@@ -270,6 +270,7 @@ static void test_a_secret_is_given_in_one_way(void **state)
 
     assert_error(&world->error, open_module(world, &given), ETHOS_INVALID);
     assert_string_equal(world->error.text, "memory.options.pin: given in two ways");
+    assert_string_equal(world->error.hint, "keep one of pin, pinFile and pinEnv");
     assert_int_equal(open_slate(world, "prefixFile", "pin"), ETHOS_INVALID); // is no secret
 }
 
