@@ -139,7 +139,7 @@ static const struct op_arg *find_arg(const struct op *op, struct ethos_view name
 }
 
 /* An option that may be repeated collects. */
-static void put(struct cli *self, const struct op_arg *arg, json_t *value)
+static void store_argument(struct cli *self, const struct op_arg *arg, json_t *value)
 {
     json_t *many = json_object_get(self->args, arg->name);
     if (!(arg->flags & OP_MANY))
@@ -150,7 +150,7 @@ static void put(struct cli *self, const struct op_arg *arg, json_t *value)
         op_json_put(&self->args, arg->name, NULL); // out of memory, told at the end
 }
 
-static int put_text(struct cli *self, const struct op_arg *arg, const char *value)
+static int store_text_argument(struct cli *self, const struct op_arg *arg, const char *value)
 {
     json_t *text = json_string(value);
     if (!text) {
@@ -158,7 +158,7 @@ static int put_text(struct cli *self, const struct op_arg *arg, const char *valu
         err_set(&error, ETHOS_INVALID, "%s: not valid UTF-8", arg->placeholder);
         return cli_fail(self, &error);
     }
-    put(self, arg, text);
+    store_argument(self, arg, text);
     return CLI_DONE;
 }
 
@@ -175,7 +175,7 @@ static int put_integer(struct cli *self, const struct op_arg *arg, const char *w
     if (number < min || number > max)
         return cli_usage(self, NULL, "%s: must be from %lld to %lld", what, (long long)min,
                          (long long)max);
-    put(self, arg, json_integer(number));
+    store_argument(self, arg, json_integer(number));
     return CLI_DONE;
 }
 
@@ -189,7 +189,7 @@ static int put_time(struct cli *self, const struct op_arg *arg, const char *what
         return cli_usage(self, "use 30m, 12h, 7d, 2w, 2026-11-15 or 2026-11-15T08:30",
                          "%s: '%s' is no time", what, value);
     clock_iso(zoned ? ms : term_local_ms(ms), iso);
-    return put_text(self, arg, iso);
+    return store_text_argument(self, arg, iso);
 }
 
 static int set_arg(struct cli *self, const struct op_arg *arg, const char *value)
@@ -205,7 +205,7 @@ static int set_arg(struct cli *self, const struct op_arg *arg, const char *value
         return put_time(self, arg, what, value);
     if (arg->type == OP_CHOICE && !choice_has(arg->choices, view_str(value)))
         return refuse_choice(self, what, value, arg->choices);
-    return put_text(self, arg, value);
+    return store_text_argument(self, arg, value);
 }
 
 static int unknown_option(const struct cli *self, struct ethos_view name)

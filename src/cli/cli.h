@@ -105,7 +105,8 @@ int edit_run(struct cli *self);
 int review_run(struct cli *self);
 
 /* edit.c: a text in the editor; name is what its copy is called. */
-int edit_text(const char *name, struct ethos_view text, struct str *out, struct ethos_error *error);
+int edit_in_editor(const char *name, struct ethos_view text, struct str *out,
+                   struct ethos_error *error);
 
 /* review.c: whether pending edit is to open the editor; and that; and what is asked before an approval. */
 bool review_edits(const struct cli *self);

@@ -24,7 +24,7 @@ struct dialect {
 
 /* ---- the two lists ------------------------------------------------------------------------- */
 
-static void add_word(struct str *list, struct ethos_view word)
+static void append_candidate(struct str *list, struct ethos_view word)
 {
     if (list->size > 0)
         str_addc(list, ' ');
@@ -35,7 +35,7 @@ static void add_choices(struct str *list, const char *choices)
 {
     while (*choices) {
         size_t size = strcspn(choices, "|");
-        add_word(list, view_of(choices, size));
+        append_candidate(list, view_of(choices, size));
         choices += size + (choices[size] == '|');
     }
 }
@@ -53,7 +53,7 @@ static void add_arguments(struct str *list, const struct op *op)
         if ((arg->flags & OP_POSITIONAL) && arg->type == OP_CHOICE)
             add_choices(list, arg->choices);
         else if (is_option(arg))
-            add_word(list, view_str(option));
+            append_candidate(list, view_str(option));
     }
 }
 
@@ -76,7 +76,7 @@ static void follow_group(FILE *out, const struct dialect *dialect, const struct 
         const char *rest = row->command + group.size + 1;
         struct ethos_view word = view_of(rest, strcspn(rest, " "));
         if (!last.data || !view_eq(word, last))
-            add_word(&list, word);
+            append_candidate(&list, word);
         last = word;
     }
     dialect->follow(out, group, list.data, "");
@@ -131,7 +131,7 @@ static void print_follows(FILE *out, const struct dialect *dialect)
             continue;
         bool repeat = cli_is_repeat(op);
         if (!repeat)
-            add_word(&list, cli_first_word(op));
+            append_candidate(&list, cli_first_word(op));
         if (!repeat && strchr(op->command, ' '))
             follow_group(out, dialect, op, cli_first_word(op));
         if (inner_group(op).data)
@@ -378,7 +378,7 @@ static void print_names(const struct names *row, const json_t *json, FILE *out)
         fprintf(out, "%s\n", json_string_value(json_object_get(item, row->member)));
 }
 
-static int list_names(struct cli *self, const char *of)
+static int list_candidates(struct cli *self, const char *of)
 {
     struct op_result result;
     struct ethos_error error;
@@ -404,7 +404,7 @@ int complete_run(struct cli *self)
 {
     const char *of = json_string_value(json_object_get(self->args, "of"));
     if (of)
-        return list_names(self, of);
+        return list_candidates(self, of);
     const char *shell = json_string_value(json_object_get(self->args, "shell"));
     struct op_result result;
     char *script = NULL;

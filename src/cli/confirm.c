@@ -22,7 +22,7 @@ static bool confirmed(void)
     return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
-static int refuse(const struct cli *self, const char *text, const char *hint)
+static int refuse_without_answer(const struct cli *self, const char *text, const char *hint)
 {
     struct ethos_error error = {ETHOS_DENIED, "", ""};
     snprintf(error.text, sizeof error.text, "%s", text);
@@ -59,8 +59,8 @@ static int ask_extent(struct cli *self, const struct extent *extent, bool final)
     if (!some)
         return CLI_DONE;
     if (!person)
-        return refuse(self, extent->nothing, extent->hint);
-    return confirmed() ? CLI_DONE : refuse(self, extent->nothing, "");
+        return refuse_without_answer(self, extent->nothing, extent->hint);
+    return confirmed() ? CLI_DONE : refuse_without_answer(self, extent->nothing, "");
 }
 
 static bool tell_purge(FILE *out, const json_t *json)
@@ -75,47 +75,47 @@ static bool tell_purge(FILE *out, const json_t *json)
 static bool tell_workspace(FILE *out, const json_t *json)
 {
     long long folders = (long long)json_array_size(json_object_get(json, "paths"));
-    long long notes = number_of(json, "notes");
+    long long notes = view_integer(json, "notes");
     if (!out)
         return true;
     if (json_is_true(json_object_get(json, "deleted")))
         fprintf(out,
                 "This deletes %lld note%s with index and history, and unties %lld folder%s. It "
                 "cannot be undone.\n",
-                notes, plural(notes), folders, plural(folders));
+                notes, plural_suffix(notes), folders, plural_suffix(folders));
     else
         fprintf(out, "This unties %lld folder%s; the memory stays (%lld note%s).\n", folders,
-                plural(folders), notes, plural(notes));
+                plural_suffix(folders), notes, plural_suffix(notes));
     return true;
 }
 
 static bool tell_install(FILE *out, const json_t *json)
 {
-    const char *diff = text_of(json, "diff");
+    const char *diff = view_member(json, "diff");
     if (out)
         term_safe(out, view_str(diff));
     return *diff != 0;
 }
 
-static bool tell_session(FILE *out, const json_t *json)
+static bool print_session_extent(FILE *out, const json_t *json)
 {
     char name[VIEW_SESSION_SIZE];
-    long long messages = number_of(json, "messages");
+    long long messages = view_integer(json, "messages");
     if (!out)
         return true;
     view_session_name(json_object_get(json, "session"), name);
     fputs("This deletes ", out);
     term_safe(out, view_str(name));
-    fprintf(out, " with %lld message%s. It cannot be undone.\n", messages, plural(messages));
+    fprintf(out, " with %lld message%s. It cannot be undone.\n", messages, plural_suffix(messages));
     return true;
 }
 
 static bool tell_prune(FILE *out, const json_t *json)
 {
-    long long sessions = number_of(json, "sessions");
+    long long sessions = view_integer(json, "sessions");
     if (out && sessions > 0)
         fprintf(out, "This deletes %lld session%s. It cannot be undone.\n", sessions,
-                plural(sessions));
+                plural_suffix(sessions));
     return sessions > 0;
 }
 
@@ -137,14 +137,14 @@ static int ask_resolve(const struct cli *self)
 static const struct extent extents[] = {
     {"memory.forget", tell_purge, "nothing was purged", FOR_GOOD},
     {"workspaces.forget", tell_workspace, "nothing was changed", FOR_GOOD},
-    {"sessions.delete", tell_session, "nothing was deleted", FOR_GOOD},
+    {"sessions.delete", print_session_extent, "nothing was deleted", FOR_GOOD},
     {"sessions.prune", tell_prune, "nothing was deleted", FOR_GOOD},
     {"admin.install", tell_install, "nothing was changed", OTHERS},
     {"admin.uninstall", tell_install, "nothing was changed", OTHERS},
 };
 
 /* Of some, only a part is final: a list of agents changes nothing, a folder can be tied again. */
-static bool is_final(const struct cli *self)
+static bool cannot_be_undone(const struct cli *self)
 {
     if (strcmp(self->op->name, "workspaces.forget") == 0)
         return json_is_true(json_object_get(self->args, "memory"));
@@ -156,13 +156,13 @@ static bool asks(const struct cli *self)
 {
     bool installs = strcmp(self->op->name, "admin.install") == 0 ||
                     strcmp(self->op->name, "admin.uninstall") == 0;
-    return (self->op->effect & OP_FINAL) && (!installs || *text_of(self->args, "agent"));
+    return (self->op->effect & OP_FINAL) && (!installs || *view_member(self->args, "agent"));
 }
 
 /* An archive that is there is replaced by whoever says so. */
 static int ask_backup(struct cli *self)
 {
-    const char *path = text_of(self->args, "path");
+    const char *path = view_member(self->args, "path");
     struct stat st;
     bool there = os_fstatat(AT_FDCWD, path, &st, 0) == 0 && S_ISREG(st.st_mode);
     bool person = isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && !self->no_input;
@@ -171,7 +171,7 @@ static int ask_backup(struct cli *self)
         term_safe(stderr, view_str(path));
         fputs(".\n", stderr);
         if (!confirmed())
-            return refuse(self, "nothing was written", "");
+            return refuse_without_answer(self, "nothing was written", "");
     } else if (!there || !self->yes) {
         return CLI_DONE; // the operation refuses
     }
@@ -198,15 +198,15 @@ static int ask_restore(struct cli *self)
         fprintf(stderr,
                 "This changes a home that has memory: %zu item%s of the backup (--dry-run "
                 "lists them).\n",
-                rows, plural((long long)rows));
+                rows, plural_suffix((long long)rows));
     op_result_release(&result);
     if (code != ETHOS_OK)
         return cli_fail(self, &error);
     if (!merge || (person && confirmed()))
         return CLI_DONE;
-    return refuse(self, "nothing was restored: this home has memory",
-                  person ? ""
-                         : "--dry-run shows what would change; --yes merges the backup into it");
+    return refuse_without_answer(
+        self, "nothing was restored: this home has memory",
+        person ? "" : "--dry-run shows what would change; --yes merges the backup into it");
 }
 
 /* Whether the profiles become one is asked where somebody can answer; --yes is an answer. */
@@ -223,10 +223,10 @@ static int ask_merge(struct cli *self)
         self->dry_run = true;
         int code = cli_call(self, self->op, self->args, &result, &error);
         self->dry_run = false;
-        long long lines = code == ETHOS_OK ? number_of(result.json, "profileLines") : 0;
+        long long lines = code == ETHOS_OK ? view_integer(result.json, "profileLines") : 0;
         if (lines > 0)
             fprintf(stderr, "The profile of %s has %lld line%s that this one lacks. Add %s?\n",
-                    text_of(result.json, "formerUserId"), lines, plural(lines),
+                    view_member(result.json, "formerUserId"), lines, plural_suffix(lines),
                     lines == 1 ? "it" : "them");
         merge = lines > 0 && confirmed();
         op_result_release(&result);
@@ -253,8 +253,8 @@ static int ask_import(struct cli *self)
         int code = cli_call(self, self->op, self->args, &result, &error);
         self->dry_run = false;
         const json_t *counts = json_object_get(result.json, "counts");
-        long long news = number_of(counts, "taken") + number_of(counts, "updated") +
-                         number_of(counts, "merged");
+        long long news = view_integer(counts, "taken") + view_integer(counts, "updated") +
+                         view_integer(counts, "merged");
         if (code == ETHOS_OK && news > 0) {
             json_object_del(result.json, "dryRun"); // it is a question here
             view_result(self, self->op, &result);
@@ -266,7 +266,7 @@ static int ask_import(struct cli *self)
             return cli_fail(self, &error);
         approved = news > 0 && confirmed();
         if (news > 0 && !approved)
-            return refuse(self, "nothing was imported", "");
+            return refuse_without_answer(self, "nothing was imported", "");
     }
     if (approved)
         op_json_put(&self->args, "approve", json_true());
@@ -282,8 +282,8 @@ static int ask_show_line(struct cli *self)
     if (self->yes || self->dry_run)
         return CLI_DONE;
     if (!person)
-        return refuse(self, "no line is shown without a confirmation",
-                      "say --yes; ethos memory hidden prints the line and its hash");
+        return refuse_without_answer(self, "no line is shown without a confirmation",
+                                     "say --yes; ethos memory hidden prints the line and its hash");
     op_result_init(&result);
     self->dry_run = true;
     int code = cli_call(self, self->op, self->args, &result, &error);
@@ -295,7 +295,7 @@ static int ask_show_line(struct cli *self)
     op_result_release(&result);
     if (code != ETHOS_OK)
         return cli_fail(self, &error);
-    return confirmed() ? CLI_DONE : refuse(self, "the line stays hidden", "");
+    return confirmed() ? CLI_DONE : refuse_without_answer(self, "the line stays hidden", "");
 }
 
 int ask_before(struct cli *self)
@@ -314,6 +314,6 @@ int ask_before(struct cli *self)
         return ask_restore(self);
     for (size_t i = 0; asks(self) && i < sizeof extents / sizeof *extents; i++)
         if (strcmp(self->op->name, extents[i].name) == 0)
-            return ask_extent(self, &extents[i], is_final(self));
+            return ask_extent(self, &extents[i], cannot_be_undone(self));
     return strcmp(self->op->name, "conflicts.resolve") == 0 ? ask_resolve(self) : CLI_DONE;
 }

@@ -28,7 +28,7 @@
 
 /* ---- the copy ------------------------------------------------------------------------------ */
 
-struct copy {
+struct edited_copy {
     char folder[PATH_LIMIT]; /* private, for the editor alone; "": not made */
     char path[COPY_LIMIT];
 };
@@ -46,7 +46,7 @@ static int fill_copy(struct ethos_view text, const char *path, struct ethos_erro
 }
 
 /* The copy has the file's own name, which the editor shows and chooses colours by. */
-static int make_copy(struct ethos_view text, const char *key, struct copy *out,
+static int make_copy(struct ethos_view text, const char *key, struct edited_copy *out,
                      struct ethos_error *error)
 {
     const char *base = getenv("TMPDIR"), *slash = strrchr(key, '/');
@@ -62,7 +62,7 @@ static int make_copy(struct ethos_view text, const char *key, struct copy *out,
 }
 
 /* With what the editor left beside it: its backup holds the text, too. */
-static void remove_copy(const struct copy *copy)
+static void remove_copy(const struct edited_copy *copy)
 {
     if (*copy->folder)
         dir_remove(AT_FDCWD, copy->folder);
@@ -71,12 +71,12 @@ static void remove_copy(const struct copy *copy)
 /* Stops at what is not the copy. */
 static int meet_other(void *arg, const char *name)
 {
-    const struct copy *copy = arg;
+    const struct edited_copy *copy = arg;
     return strcmp(name, copy->path + strlen(copy->folder) + 1) != 0;
 }
 
 /* Whether there is more in the folder: an editor that was ended leaves there what nobody saved yet. */
-static bool has_more(struct copy *copy)
+static bool has_more(struct edited_copy *copy)
 {
     int dir = os_openat(AT_FDCWD, copy->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     bool more = dir >= 0 && os_list(dir, meet_other, copy) != 0;
@@ -184,7 +184,8 @@ struct original {
     struct str text;
 };
 
-static int get(struct cli *self, bool json, struct op_result *result, struct ethos_error *error)
+static int get_original(struct cli *self, bool json, struct op_result *result,
+                        struct ethos_error *error)
 {
     bool asked = self->json;
     json_t *args = json_copy(self->args);
@@ -198,14 +199,14 @@ static int get(struct cli *self, bool json, struct op_result *result, struct eth
     return code;
 }
 
-static int fetch(struct cli *self, struct original *out, struct ethos_error *error)
+static int fetch_original(struct cli *self, struct original *out, struct ethos_error *error)
 {
     struct op_result entry, bytes;
     op_result_init(&entry);
     op_result_init(&bytes);
-    int code = get(self, true, &entry, error);
+    int code = get_original(self, true, &entry, error);
     if (code == ETHOS_OK)
-        code = get(self, false, &bytes, error);
+        code = get_original(self, false, &bytes, error);
     if (code == ETHOS_OK) {
         out->entry = json_incref(entry.json);
         code = str_add(&out->text, str_view(&bytes.text));
@@ -243,8 +244,8 @@ static int check_match(struct cli *self, const struct original *before, struct e
 }
 
 /* ETHOS_OK: it is in the file or listed as a conflict, and *out_status says which. */
-static int save(struct cli *self, const struct original *before, struct ethos_view text,
-                int *out_status, struct ethos_error *error)
+static int save_edited(struct cli *self, const struct original *before, struct ethos_view text,
+                       int *out_status, struct ethos_error *error)
 {
     struct op_result result;
     op_result_init(&result);
@@ -275,7 +276,7 @@ static void show_unchanged(struct cli *self, const struct original *before)
 }
 
 /* Runs the editor on the copy and saves. *out_keep: a path of what is nowhere else, or NULL. */
-static int edit_copy(struct cli *self, const struct original *before, struct copy *copy,
+static int edit_copy(struct cli *self, const struct original *before, struct edited_copy *copy,
                      const char **out_keep, int *out_status, struct ethos_error *error)
 {
     struct str text;
@@ -296,7 +297,7 @@ static int edit_copy(struct cli *self, const struct original *before, struct cop
     if (code == ETHOS_OK && same)
         show_unchanged(self, before);
     else if (code == ETHOS_OK)
-        code = save(self, before, str_view(&text), out_status, error);
+        code = save_edited(self, before, str_view(&text), out_status, error);
     if (code != ETHOS_OK && !same && read_code != ETHOS_NOTFOUND)
         *out_keep = path;
     else if (code != ETHOS_OK && has_more(copy))
@@ -305,9 +306,10 @@ static int edit_copy(struct cli *self, const struct original *before, struct cop
     return code;
 }
 
-int edit_text(const char *name, struct ethos_view text, struct str *out, struct ethos_error *error)
+int edit_in_editor(const char *name, struct ethos_view text, struct str *out,
+                   struct ethos_error *error)
 {
-    struct copy copy = {0};
+    struct edited_copy copy = {0};
     const char *editor = choose_editor();
     if (!editor)
         return err_hint(error, err_set(error, ETHOS_INVALID, "no editor found"), "set $EDITOR");
@@ -347,7 +349,7 @@ static int aim_at_note(struct cli *self, struct ethos_error *error)
 
 int edit_run(struct cli *self)
 {
-    struct copy copy = {0};
+    struct edited_copy copy = {0};
     const char *keep = NULL;
     int status = CLI_DONE;
     struct original before = {0};
@@ -355,7 +357,7 @@ int edit_run(struct cli *self)
     str_init(&before.text, ETHOS_MAX_STORE_BYTES);
     int code = aim_at_note(self, &error);
     if (code == ETHOS_OK)
-        code = fetch(self, &before, &error);
+        code = fetch_original(self, &before, &error);
     if (code == ETHOS_OK)
         code = check_match(self, &before, &error);
     if (code == ETHOS_OK)

@@ -239,7 +239,7 @@ static void print_words(FILE *out, size_t indent, const char *text)
 }
 
 /* "  memory add               Append text to a file", or where that is too narrow, on two lines. */
-static void print_row(FILE *out, const char *label, const char *text)
+static void print_help_row(FILE *out, const char *label, const char *text)
 {
     enum { INDENT = 27 };
     bool below = line_width(out) < INDENT + TERM_BESIDE;
@@ -275,7 +275,7 @@ static void print_arg_help(FILE *out, const struct op_arg *arg)
         snprintf(label, sizeof label, "%s%s%s--%s %s%s", letter ? "-" : "", letter ? letter : "",
                  letter ? ", " : "", option, arg->placeholder ? arg->placeholder : "",
                  arg->flags & OP_MANY ? "..." : "");
-    print_row(out, label, arg->help);
+    print_help_row(out, label, arg->help);
 }
 
 static void print_globals(FILE *out)
@@ -286,7 +286,7 @@ static void print_globals(FILE *out)
         snprintf(label, sizeof label, "%c%c%s--%s %s", option->letter ? '-' : ' ',
                  option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
                  option->placeholder ? option->placeholder : "");
-        print_row(out, label, option->help);
+        print_help_row(out, label, option->help);
     }
 }
 
@@ -299,13 +299,13 @@ static const char *shape_of(const struct op *op)
 }
 
 /* The commands of a group, below `head`, which is left out where there are none. */
-static void print_members(FILE *out, const char *group, const char *head)
+static void print_group_commands(FILE *out, const char *group, const char *head)
 {
     for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
         if (!in_group(op, group))
             continue;
         fputs(head, out);
-        print_row(out, op->command, op->summary);
+        print_help_row(out, op->command, op->summary);
         head = "";
     }
 }
@@ -319,7 +319,7 @@ void help_operation(FILE *out, const struct op *op, bool full)
         fputc('\n', out);
     for (const struct op_arg *arg = op->args; arg && arg->name; arg++)
         print_arg_help(out, arg);
-    print_members(out, op->command, "\nCommands:\n");
+    print_group_commands(out, op->command, "\nCommands:\n");
     if (full)
         print_globals(out);
     if (full && shape_of(op)) {
@@ -334,7 +334,7 @@ void help_operation(FILE *out, const struct op *op, bool full)
 void help_group(FILE *out, const char *group)
 {
     fprintf(out, "Usage: ethos %s COMMAND\n", group);
-    print_members(out, group, "\n");
+    print_group_commands(out, group, "\n");
     fprintf(out, "\nethos %s COMMAND --help tells more, with an example.\n", group);
 }
 
@@ -356,7 +356,7 @@ static void print_commands(FILE *out)
         struct ethos_view word = cli_first_word(op);
         bool group = word.size < strlen(op->command);
         snprintf(label, sizeof label, "%.*s", VIEW_ARG(word));
-        print_row(out, label, group ? group_summary(word) : op->summary);
+        print_help_row(out, label, group ? group_summary(word) : op->summary);
     }
 }
 

@@ -28,7 +28,7 @@ static int call_op(struct cli *self, const char *name, json_t *args, struct op_r
     return code;
 }
 
-static json_t *named(const char *id, const char *hash)
+static json_t *decision_arguments(const char *id, const char *hash)
 {
     return hash ? json_pack("{s:s, s:s}", "id", id, "hash", hash) : json_pack("{s:s}", "id", id);
 }
@@ -37,7 +37,7 @@ static json_t *named(const char *id, const char *hash)
 static int show_one(struct cli *self, const char *id, json_t **out, struct ethos_error *error)
 {
     struct op_result result;
-    int code = call_op(self, "pending.show", named(id, NULL), &result, error);
+    int code = call_op(self, "pending.show", decision_arguments(id, NULL), &result, error);
     if (code == ETHOS_OK) {
         bool no_pager = self->no_pager;
         self->no_pager = true;
@@ -52,11 +52,11 @@ static int show_one(struct cli *self, const char *id, json_t **out, struct ethos
 
 /* ---- decisions ---------------------------------------------------------------------------------- */
 
-static int decide(struct cli *self, const char *name, const json_t *shown, bool always,
-                  struct ethos_error *error)
+static int run_decision(struct cli *self, const char *name, const json_t *shown, bool always,
+                        struct ethos_error *error)
 {
     struct op_result result;
-    json_t *args = named(text_of(shown, "id"), text_of(shown, "hash"));
+    json_t *args = decision_arguments(view_member(shown, "id"), view_member(shown, "hash"));
     if (always)
         op_json_put(&args, "always", json_true());
     int code = call_op(self, name, args, &result, error);
@@ -79,14 +79,14 @@ static int edit_one(struct cli *self, const json_t *shown, struct ethos_error *e
 {
     struct op_result result;
     struct str text;
-    const char *key = text_of(json_object_get(shown, "update"), "key");
+    const char *key = view_member(json_object_get(shown, "update"), "key");
     struct ethos_view before = text_to_edit(shown);
     if (!before.data)
         return err_set(error, ETHOS_INVALID, "%s: a deletion has no text to edit", key);
     str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
-    int code = edit_text(key, before, &text, error);
+    int code = edit_in_editor(key, before, &text, error);
     if (code == ETHOS_OK && !view_eq(str_view(&text), before)) {
-        json_t *args = named(text_of(shown, "id"), text_of(shown, "hash"));
+        json_t *args = decision_arguments(view_member(shown, "id"), view_member(shown, "hash"));
         op_json_put(&args, "content", json_text(str_view(&text)));
         code = call_op(self, "pending.edit", args, &result, error);
         op_result_release(&result);
@@ -99,12 +99,12 @@ static int edit_one(struct cli *self, const json_t *shown, struct ethos_error *e
 
 /* ---- one after the other -------------------------------------------------------------------------- */
 
-static char ask(const json_t *shown)
+static char ask_decision(const json_t *shown)
 {
     char line[16];
-    if (*text_of(shown, "rule")) {
+    if (*view_member(shown, "rule")) {
         fputs("Always allow would add: ", stderr);
-        term_safe(stderr, view_str(text_of(shown, "rule")));
+        term_safe(stderr, view_str(view_member(shown, "rule")));
         fputs("\n", stderr);
     }
     fputs(QUESTION, stderr);
@@ -120,13 +120,13 @@ static enum next act(struct cli *self, char key, const json_t *shown, struct eth
     switch (key) {
     case 'a':
     case 'A':
-        code = decide(self, "pending.approve", shown, key == 'A', error);
+        code = run_decision(self, "pending.approve", shown, key == 'A', error);
         break;
     case 'r':
-        code = decide(self, "pending.reject", shown, false, error);
+        code = run_decision(self, "pending.reject", shown, false, error);
         break;
     case 'n':
-        code = decide(self, "pending.never", shown, false, error);
+        code = run_decision(self, "pending.never", shown, false, error);
         break;
     case 'e':
         code = edit_one(self, shown, error);
@@ -153,7 +153,7 @@ static enum next review_one(struct cli *self, const char *id)
         json_t *shown = NULL;
         if (show_one(self, id, &shown, &error) != ETHOS_OK)
             return error.code == ETHOS_NOTFOUND ? NEXT_ONE : (cli_fail(self, &error), NO_MORE);
-        next = act(self, ask(shown), shown, &error);
+        next = act(self, ask_decision(shown), shown, &error);
         json_decref(shown);
     }
     return next;
@@ -176,7 +176,7 @@ int review_run(struct cli *self)
         status = cli_show(self, list, &result);
     } else {
         json_array_foreach (json_object_get(result.json, "pending"), index, row)
-            if (review_one(self, text_of(row, "id")) == NO_MORE)
+            if (review_one(self, view_member(row, "id")) == NO_MORE)
                 break;
     }
     op_result_release(&result);
@@ -195,7 +195,7 @@ int review_edit_run(struct cli *self)
 {
     json_t *shown = NULL;
     struct ethos_error error = {0};
-    int code = show_one(self, text_of(self->args, "id"), &shown, &error);
+    int code = show_one(self, view_member(self->args, "id"), &shown, &error);
     if (code == ETHOS_OK)
         code = edit_one(self, shown, &error);
     json_decref(shown);
@@ -209,7 +209,7 @@ int review_ask(struct cli *self)
     struct ethos_error error = {0};
     if (!is_person(self) || self->yes || self->dry_run || json_object_get(self->args, "hash"))
         return CLI_DONE;
-    if (show_one(self, text_of(self->args, "id"), &shown, &error) != ETHOS_OK)
+    if (show_one(self, view_member(self->args, "id"), &shown, &error) != ETHOS_OK)
         return cli_fail(self, &error);
     op_json_put(&self->args, "hash", json_incref(json_object_get(shown, "hash")));
     json_decref(shown);

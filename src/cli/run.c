@@ -73,7 +73,7 @@ static bool print_json(const json_t *value)
 }
 
 /* A message is one line, whatever it quotes. */
-static void print_message(const char *text)
+static void print_error_message(const char *text)
 {
     for (;;) {
         size_t size = strcspn(text, "\n");
@@ -89,10 +89,10 @@ static void complain(const struct ethos_error *error)
 {
     fflush(stdout); // what was shown before stands before
     fputs("ethos: ", stderr);
-    print_message(error->text);
+    print_error_message(error->text);
     if (*error->hint) {
         fputs("; ", stderr);
-        print_message(error->hint);
+        print_error_message(error->hint);
     }
     fputc('\n', stderr);
 }
@@ -131,7 +131,7 @@ int cli_usage(const struct cli *self, const char *hint, const char *format, ...)
 
 /* ---- input --------------------------------------------------------------------------------- */
 
-static int read_input(const char *path, struct str *out, struct ethos_error *error)
+static int read_input_file(const char *path, struct str *out, struct ethos_error *error)
 {
     bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
@@ -154,7 +154,7 @@ static int fill_argument(struct cli *self, const struct op_arg *arg, const char 
     struct str text;
     struct ethos_error error = {0};
     str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
-    int code = read_input(path, &text, &error);
+    int code = read_input_file(path, &text, &error);
     if (code == ETHOS_OK && !utf8_valid(str_view(&text)))
         code = err_set(&error, ETHOS_INVALID, "%s: not valid UTF-8",
                        strcmp(path, "-") == 0 ? "standard input" : path);
@@ -238,20 +238,20 @@ static void hold_signals(bool hold)
     sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &signals, NULL);
 }
 
-static bool is_ending(void *arg)
+static bool is_shutdown_requested(void *arg)
 {
     (void)arg;
     return ending_asked() != 0;
 }
 
 /* What a call is made with; the members of struct cli outlive it. */
-struct setting {
+struct call_setting {
     struct ethos_host host;
     struct ethos_options options;
     struct ethos_request request;
 };
 
-static void settle(struct cli *self, struct setting *out)
+static void read_call_setting(struct cli *self, struct call_setting *out)
 {
     out->host = (struct ethos_host){ETHOS_ABI, self, resize, log_to_stderr, now_ms};
     out->options = (struct ethos_options){
@@ -267,9 +267,9 @@ static void settle(struct cli *self, struct setting *out)
 int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_result *result,
              struct ethos_error *error)
 {
-    struct setting setting;
+    struct call_setting setting;
     char hint[MEANT_HINT_SIZE] = "";
-    settle(self, &setting);
+    read_call_setting(self, &setting);
     struct op_call call = {.home = self->home,
                            .request = &setting.request,
                            .args = args,
@@ -283,7 +283,7 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
     bool held = strcmp(op->name, "memory.migrate") == 0; // until all is said: how it goes on
     bool cleans = strcmp(op->name, "admin.backup") == 0 || strcmp(op->name, "admin.restore") == 0;
     if (held || cleans) {
-        call.stopped = is_ending;
+        call.stopped = is_shutdown_requested;
         ending_hold();
     } else if (setting.options.ephemeral) {
         hold_signals(true);
@@ -329,7 +329,7 @@ int cli_show(struct cli *self, const struct op *op, const struct op_result *resu
     return cli_exit_code(result->code);
 }
 
-static int run_operation(struct cli *self)
+static int run_table_operation(struct cli *self)
 {
     struct op_result result;
     struct ethos_error error = {0};
@@ -366,11 +366,11 @@ static bool is_asking(const struct cli *self)
 /* Whether an index is to have vectors of a model elsewhere, which this program cannot ask. */
 static bool embeds_elsewhere(struct cli *self)
 {
-    struct setting setting;
+    struct call_setting setting;
     struct ethos *ethos = NULL;
     if (strcmp(self->op->name, "recall.index") != 0 || self->executed)
         return false;
-    settle(self, &setting);
+    read_call_setting(self, &setting);
     bool elsewhere = ethos_open(&setting.options, &ethos, NULL) == ETHOS_OK &&
                      recall_index_elsewhere(ethos, setting.request.personality);
     ethos_close(ethos);
@@ -393,19 +393,19 @@ static void try_elsewhere(struct cli *self, const struct surface *surface)
         program_try(self, "ethos-db", -1, &error);
 }
 
-static int hand_over(void *arg, int state, struct ethos_error *error)
+static int hand_over_to_program(void *arg, int state, struct ethos_error *error)
 {
     return program_try(arg, "ethos-db", state, error);
 }
 
 static int run_surface(struct cli *self, const struct surface *surface)
 {
-    struct setting setting;
+    struct call_setting setting;
     struct ethos_error error = {0};
     int status = read_arguments(self);
     if (status != CLI_DONE)
         return status;
-    settle(self, &setting);
+    read_call_setting(self, &setting);
     const struct surface_start start = {.args = self->args,
                                         .options = &setting.options,
                                         .request = &setting.request,
@@ -415,7 +415,7 @@ static int run_surface(struct cli *self, const struct surface *surface)
                                         .yes = self->yes,
                                         .no_input = self->no_input,
                                         .color = (int)self->color,
-                                        .hand_over = hand_over,
+                                        .hand_over = hand_over_to_program,
                                         .hand_over_arg = self,
                                         .state = self->state};
     int code = surface->run(&start, &error);
@@ -502,7 +502,7 @@ static int dispatch(struct cli *self)
     if (surface && surface->instead)
         return run_surface(self, surface);
     take_waiting(self, true);
-    int status = surface ? run_surface(self, surface) : run_operation(self);
+    int status = surface ? run_surface(self, surface) : run_table_operation(self);
     take_waiting(self, false);
     return status;
 }

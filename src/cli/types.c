@@ -18,7 +18,7 @@ static struct ethos_view namespace_of(const struct op *op)
 }
 
 /* Whether a namespace is one of another: "memory.chunks" of "memory". */
-static bool is_within(struct ethos_view name, struct ethos_view outer)
+static bool is_within_namespace(struct ethos_view name, struct ethos_view outer)
 {
     return name.size > outer.size && view_starts(name, outer) && name.data[outer.size] == '.';
 }
@@ -105,7 +105,7 @@ static void print_namespace(FILE *out, struct ethos_view name)
         struct ethos_view own = namespace_of(op);
         if (is_served(op) && view_eq(own, name))
             print_method(out, op);
-        if (is_first_of_namespace(op) && is_within(own, name)) {
+        if (is_first_of_namespace(op) && is_within_namespace(own, name)) {
             fprintf(out, "    readonly %.*s: ", VIEW_ARG(view_from(own, name.size + 1)));
             print_interface(out, own);
             fputs(";\n", out);

@@ -93,18 +93,19 @@ void view_say(const struct cli *self, const char *format, ...)
 }
 
 /* What is gone has no size to tell. */
-static void say_row(const struct cli *self, const json_t *row, const char *what, bool gone)
+static void print_written_file(const struct cli *self, const json_t *row, const char *what,
+                               bool gone)
 {
     const json_t *matched = json_object_get(row, "matched");
-    long long lines = (long long)json_integer_value(matched), chars = number_of(row, "chars");
+    long long lines = (long long)json_integer_value(matched), chars = view_integer(row, "chars");
     char removed[64] = "", size[64] = "";
     if (matched)
-        snprintf(removed, sizeof removed, ": %lld line%s matched", lines, plural(lines));
+        snprintf(removed, sizeof removed, ": %lld line%s matched", lines, plural_suffix(lines));
     if (!gone)
         snprintf(size, sizeof size, "%s %lld character%s", matched ? "," : ":", chars,
-                 plural(chars));
-    view_say(self, "%s %s (%s)%s%s", text_of(row, "key"), what, text_of(row, "scope"), removed,
-             size);
+                 plural_suffix(chars));
+    view_say(self, "%s %s (%s)%s%s", view_member(row, "key"), what, view_member(row, "scope"),
+             removed, size);
 }
 
 void view_report(struct cli *self, const json_t *json)
@@ -113,19 +114,19 @@ void view_report(struct cli *self, const json_t *json)
     json_t *row;
     json_array_foreach (json_object_get(json, "written"), index, row) {
         bool gone = json_is_null(json_object_get(row, "revision"));
-        say_row(self, row, gone ? "deleted" : "written", gone);
+        print_written_file(self, row, gone ? "deleted" : "written", gone);
     }
     json_array_foreach (json_object_get(json, "unchanged"), index, row)
-        say_row(self, row, "unchanged", false);
+        print_written_file(self, row, "unchanged", false);
     const json_t *failed = json_object_get(json, "failed");
     json_array_foreach (json_array_size(failed) > 1 ? (json_t *)failed : NULL, index, row) {
         const json_t *why = json_object_get(row, "error");
-        view_say(self, "not changed: %s%s%s", text_of(why, "message"),
-                 *text_of(why, "hint") ? "; " : "", text_of(why, "hint"));
+        view_say(self, "not changed: %s%s%s", view_member(why, "message"),
+                 *view_member(why, "hint") ? "; " : "", view_member(why, "hint"));
     }
     json_array_foreach (json_object_get(json, "waiting"), index, row)
         view_say(self, "queued: %s (%s), to be changed when the backend is back",
-                 text_of(row, "key"), text_of(row, "scope"));
+                 view_member(row, "key"), view_member(row, "scope"));
     json_array_foreach (json_object_get(json, "warnings"), index, row)
         view_say(self, "warning: %s", json_string_value(row));
 }
@@ -153,25 +154,25 @@ static void print_place(struct cli *self, const json_t *json, const json_t *file
                         enum term_style style)
 {
     if (json_is_null(json_object_get(file, "path")))
-        term_styled(&self->term, style, "%s, %s/%s", text_of(json, "backend"),
-                    text_of(file, "scope"), text_of(file, "key"));
+        term_styled(&self->term, style, "%s, %s/%s", view_member(json, "backend"),
+                    view_member(file, "scope"), view_member(file, "key"));
     else
-        view_path(self, style, text_of(file, "path"));
+        view_path(self, style, view_member(file, "path"));
 }
 
 /* "Memory: 21 characters in ~/.ethos/...", then the text. */
-static void print_file(struct cli *self, const json_t *json, const json_t *file)
+static void print_memory_file(struct cli *self, const json_t *json, const json_t *file)
 {
     struct ethos_view shown = json_view(file, "shown");
     bool absent = json_is_null(json_object_get(file, "revision"));
-    term_styled(&self->term, TERM_BOLD, "%s", text_of(file, "label"));
+    term_styled(&self->term, TERM_BOLD, "%s", view_member(file, "label"));
     if (json_object_get(file, "error"))
         term_printf(&self->term, ": cannot be read, ");
     else if (absent)
         term_printf(&self->term, ": nothing yet in ");
     else
-        term_printf(&self->term, ": %lld character%s%s in ", number_of(file, "chars"),
-                    plural(number_of(file, "chars")),
+        term_printf(&self->term, ": %lld character%s%s in ", view_integer(file, "chars"),
+                    plural_suffix(view_integer(file, "chars")),
                     json_is_true(json_object_get(file, "unsettled"))
                         ? ", as last recorded while somebody saves it,"
                     : json_is_true(json_object_get(file, "stale")) ? ", as last known,"
@@ -187,8 +188,9 @@ static void print_file(struct cli *self, const json_t *json, const json_t *file)
 static void print_omission(struct cli *self, const json_t *row)
 {
     term_styled(&self->term, TERM_WARN, "Left out");
-    term_printf(&self->term, ": %lld character%s of %s (%s)\n", number_of(row, "chars"),
-                plural(number_of(row, "chars")), text_of(row, "key"), text_of(row, "reason"));
+    term_printf(&self->term, ": %lld character%s of %s (%s)\n", view_integer(row, "chars"),
+                plural_suffix(view_integer(row, "chars")), view_member(row, "key"),
+                view_member(row, "reason"));
 }
 
 /* Where agents get less than what a prompt has room for. */
@@ -201,8 +203,8 @@ static void print_hooks(struct cli *self, const json_t *json)
     if (json_array_size(omitted) <= json_array_size(json_object_get(json, "omitted")))
         return;
     term_styled(&self->term, TERM_BOLD, "To agents with hooks");
-    term_printf(&self->term, ": %lld of %lld bytes\n", number_of(hooks, "bytes"),
-                number_of(hooks, "budget"));
+    term_printf(&self->term, ": %lld of %lld bytes\n", view_integer(hooks, "bytes"),
+                view_integer(hooks, "budget"));
     json_array_foreach ((json_t *)omitted, index, row)
         print_omission(self, row);
 }
@@ -211,10 +213,11 @@ static void print_hooks(struct cli *self, const json_t *json)
 static void print_waiting(struct cli *self, const json_t *json, const char *label)
 {
     const json_t *waiting = json_object_get(json, "waiting");
-    long long count = number_of(waiting, "changes");
+    long long count = view_integer(waiting, "changes");
     if (count > 0)
         term_printf(&self->term, "%s%lld change%s since %s, to be made when %s is back\n", label,
-                    count, plural(count), text_of(waiting, "since"), text_of(json, "backend"));
+                    count, plural_suffix(count), view_member(waiting, "since"),
+                    view_member(json, "backend"));
 }
 
 static void view_show(struct cli *self, const json_t *json)
@@ -224,15 +227,15 @@ static void view_show(struct cli *self, const json_t *json)
     if (!self->no_pager)
         term_page(&self->term);
     json_array_foreach (json_object_get(json, "files"), index, row)
-        print_file(self, json, row);
+        print_memory_file(self, json, row);
     term_styled(&self->term, TERM_BOLD, "In the prompt");
     term_printf(&self->term, ": ");
-    view_gauge(self, number_of(json, "chars"), number_of(json, "budget"));
+    view_gauge(self, view_integer(json, "chars"), view_integer(json, "budget"));
     json_array_foreach (json_object_get(json, "omitted"), index, row)
         print_omission(self, row);
     print_hooks(self, json);
     print_waiting(self, json, "Waiting: ");
-    if (number_of(json, "chars") > 0)
+    if (view_integer(json, "chars") > 0)
         return;
     term_finish(&self->term); // what a pager shows stands before
     view_say(self, "Add something: ethos memory add 'We deploy on Fridays'");
@@ -242,14 +245,14 @@ static void view_paths(struct cli *self, const json_t *json)
 {
     size_t index;
     json_t *row;
-    term_printf(&self->term, "%-12s%s\n", "Home", text_of(json, "home"));
+    term_printf(&self->term, "%-12s%s\n", "Home", view_member(json, "home"));
     json_array_foreach (json_object_get(json, "files"), index, row) {
-        term_printf(&self->term, "%-12s", text_of(row, "label"));
+        term_printf(&self->term, "%-12s", view_member(row, "label"));
         if (json_is_null(json_object_get(json, "backend")))
-            term_printf(&self->term, "%s\n", text_of(row, "path"));
+            term_printf(&self->term, "%s\n", view_member(row, "path"));
         else
-            term_printf(&self->term, "%s, %s/%s\n", text_of(json, "backend"), text_of(row, "scope"),
-                        text_of(row, "key"));
+            term_printf(&self->term, "%s, %s/%s\n", view_member(json, "backend"),
+                        view_member(row, "scope"), view_member(row, "key"));
     }
     print_waiting(self, json, "Waiting     ");
 }
@@ -264,66 +267,66 @@ static void view_users(struct cli *self, const json_t *json)
     json_array_foreach (users, index, row) {
         bool local = json_is_true(json_object_get(row, "local"));
         term_styled(&self->term, local ? TERM_BOLD : TERM_PLAIN, "%s %-14s", local ? "*" : " ",
-                    text_of(row, "userId"));
-        term_printf(&self->term, " %-10s %s\n", text_of(row, "platform"),
-                    text_of(row, "platformUserId"));
+                    view_member(row, "userId"));
+        term_printf(&self->term, " %-10s %s\n", view_member(row, "platform"),
+                    view_member(row, "platformUserId"));
     }
     if (json_array_size(users) == 0)
         view_say(self, "Nobody yet. You are %s; the first write of your profile notes it.",
-                 text_of(json, "localUserId"));
+                 view_member(json, "localUserId"));
 }
 
 static void view_user(struct cli *self, const json_t *json)
 {
     size_t index;
     json_t *row;
-    term_printf(&self->term, "%-12s%s%s\n", "User", text_of(json, "userId"),
+    term_printf(&self->term, "%-12s%s%s\n", "User", view_member(json, "userId"),
                 json_is_true(json_object_get(json, "local")) ? " (you)" : "");
-    term_printf(&self->term, "%-12s%s (%lld byte%s)\n", "Profile", text_of(json, "profile"),
-                number_of(json, "bytes"), plural(number_of(json, "bytes")));
+    term_printf(&self->term, "%-12s%s (%lld byte%s)\n", "Profile", view_member(json, "profile"),
+                view_integer(json, "bytes"), plural_suffix(view_integer(json, "bytes")));
     json_array_foreach (json_object_get(json, "identities"), index, row)
-        term_printf(&self->term, "%-12s%s %s\n", "Identity", text_of(row, "platform"),
-                    text_of(row, "platformUserId"));
+        term_printf(&self->term, "%-12s%s %s\n", "Identity", view_member(row, "platform"),
+                    view_member(row, "platformUserId"));
 }
 
 static void view_user_id(struct cli *self, const json_t *json)
 {
-    term_printf(&self->term, "%s\n", text_of(json, "userId"));
+    term_printf(&self->term, "%s\n", view_member(json, "userId"));
 }
 
 static void view_linked(struct cli *self, const json_t *json)
 {
-    long long lines = number_of(json, "profileLines");
-    const char *former = text_of(json, "formerUserId");
+    long long lines = view_integer(json, "profileLines");
+    const char *former = view_member(json, "formerUserId");
     view_user_id(self, json);
     if (lines > 0 && json_is_true(json_object_get(json, "merged")))
         fprintf(stderr,
                 "%lld line%s of the profile of %s added; ethos -u %s memory undo --store user "
                 "takes that back\n",
-                lines, plural(lines), former, text_of(json, "userId"));
+                lines, plural_suffix(lines), former, view_member(json, "userId"));
     else if (lines > 0)
         fprintf(stderr,
                 "The profile of %s has %lld line%s that this one lacks; the same command with "
                 "--merge adds %s\n",
-                former, lines, plural(lines), lines == 1 ? "it" : "them");
+                former, lines, plural_suffix(lines), lines == 1 ? "it" : "them");
 }
 
 /* Who has no identity any more is nobody's, but what that person had is there. */
 static void view_unlinked(struct cli *self, const json_t *json)
 {
-    const char *left = text_of(json, "leftUserId");
+    const char *left = view_member(json, "leftUserId");
     view_user_id(self, json);
     if (!*left)
         return;
-    if (number_of(json, "bytes") > 0)
+    if (view_integer(json, "bytes") > 0)
         view_say(self,
                  "Nobody is %s now; the profile stays (%lld byte%s, ethos users show %s). ethos "
                  "users link %s %s %s takes this back",
-                 left, number_of(json, "bytes"), plural(number_of(json, "bytes")), left,
-                 text_of(json, "platform"), text_of(json, "platformUserId"), left);
+                 left, view_integer(json, "bytes"), plural_suffix(view_integer(json, "bytes")),
+                 left, view_member(json, "platform"), view_member(json, "platformUserId"), left);
     else
         view_say(self, "Nobody is %s now. ethos users link %s %s %s takes this back", left,
-                 text_of(json, "platform"), text_of(json, "platformUserId"), left);
+                 view_member(json, "platform"), view_member(json, "platformUserId"), left);
 }
 
 static void view_personalities(struct cli *self, const json_t *json)
@@ -333,17 +336,17 @@ static void view_personalities(struct cli *self, const json_t *json)
     json_array_foreach (json_object_get(json, "items"), index, row) {
         bool active = json_is_true(json_object_get(row, "active"));
         term_styled(&self->term, active ? TERM_BOLD : TERM_PLAIN, "%s %-16s", active ? "*" : " ",
-                    text_of(row, "id"));
+                    view_member(row, "id"));
         term_printf(&self->term, " %s",
-                    strcmp(text_of(row, "memoryScope"), "global") == 0 ? "the shared MEMORY.md"
-                                                                       : "its own MEMORY.md");
-        if (strcmp(text_of(row, "memoryProvider"), "markdown") != 0)
-            term_printf(&self->term, " in %s", text_of(row, "memoryProvider"));
+                    strcmp(view_member(row, "memoryScope"), "global") == 0 ? "the shared MEMORY.md"
+                                                                           : "its own MEMORY.md");
+        if (strcmp(view_member(row, "memoryProvider"), "markdown") != 0)
+            term_printf(&self->term, " in %s", view_member(row, "memoryProvider"));
         term_printf(&self->term, "\n");
     }
     json_array_foreach (json_object_get(json, "builtIn"), index, row)
-        term_printf(&self->term, "  %-16s comes with ethos: %s\n", text_of(row, "id"),
-                    text_of(row, "description"));
+        term_printf(&self->term, "  %-16s comes with ethos: %s\n", view_member(row, "id"),
+                    view_member(row, "description"));
 }
 
 /* "memory_read, memory_write" */
@@ -370,39 +373,39 @@ static void view_personality(struct cli *self, const json_t *json)
                                            {"Model", "model"}};
     const json_t *row = json_object_get(json, "personality");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *text = text_of(i == 3 ? json : row, names[i][1]);
+        const char *text = view_member(i == 3 ? json : row, names[i][1]);
         if (*text)
             term_printf(&self->term, "%-12s%s\n", names[i][0], text);
     }
     print_names(self, "Tools       ", json_object_get(row, "toolset"));
     if (json_is_true(json_object_get(row, "builtin")))
         term_printf(&self->term, "Made        when it is used first\n");
-    if (*text_of(json, "soulMd"))
-        term_printf(&self->term, "\n%s", text_of(json, "soulMd"));
-    if (*text_of(json, "soulMd") && !view_ends(json_view(json, "soulMd"), VIEW("\n")))
+    if (*view_member(json, "soulMd"))
+        term_printf(&self->term, "\n%s", view_member(json, "soulMd"));
+    if (*view_member(json, "soulMd") && !view_ends(json_view(json, "soulMd"), VIEW("\n")))
         term_printf(&self->term, "\n");
 }
 
 static void view_created(struct cli *self, const json_t *json)
 {
     view_say(self, "Made the personality %s; ethos personality use %s makes it the active one",
-             text_of(json, "id"), text_of(json, "id"));
+             view_member(json, "id"), view_member(json, "id"));
 }
 
 static void view_updated(struct cli *self, const json_t *json)
 {
-    view_say(self, "Changed the personality %s", text_of(json, "id"));
+    view_say(self, "Changed the personality %s", view_member(json, "id"));
 }
 
 static void view_put_aside(struct cli *self, const json_t *json)
 {
-    view_say(self, "Deleted the personality %s; its files are kept in %s", text_of(json, "id"),
-             text_of(json, "kept"));
+    view_say(self, "Deleted the personality %s; its files are kept in %s", view_member(json, "id"),
+             view_member(json, "kept"));
 }
 
 static void view_used(struct cli *self, const json_t *json)
 {
-    view_say(self, "The active personality is now %s", text_of(json, "active"));
+    view_say(self, "The active personality is now %s", view_member(json, "active"));
 }
 
 /* Words up to the width of the terminal, the following lines indented; one line into a pipe. */
@@ -447,12 +450,12 @@ static void view_settings(struct cli *self, const json_t *json)
     json_t *row;
     bool any = false;
     json_array_foreach ((json_t *)json, index, row) {
-        const char *from = text_of(row, "from");
+        const char *from = view_member(row, "from");
         bool own = self->personality ? strchr(from, '/') != NULL : strcmp(from, "default") != 0;
         any = any || own;
         const char *value = json_is_null(json_object_get(row, "value")) ? "-"
-                                                                        : text_of(row, "value");
-        print_setting(self, own, text_of(row, "key"), value, text_of(row, "help"));
+                                                                        : view_member(row, "value");
+        print_setting(self, own, view_member(row, "key"), value, view_member(row, "help"));
     }
     if (self->personality)
         view_say(self, "%s personalities/%s/config.yaml; the others are as for all",
@@ -466,44 +469,45 @@ static void view_settings(struct cli *self, const json_t *json)
 static void view_setting(struct cli *self, const json_t *json)
 {
     if (!json_is_null(json_object_get(json, "value")))
-        term_printf(&self->term, "%s\n", text_of(json, "value"));
+        term_printf(&self->term, "%s\n", view_member(json, "value"));
 }
 
 static void view_set(struct cli *self, const json_t *json)
 {
-    const char *whose = text_of(json, "personality");
-    view_say(self, "%s is now %s%s%s", text_of(json, "key"), text_of(json, "value"),
+    const char *whose = view_member(json, "personality");
+    view_say(self, "%s is now %s%s%s", view_member(json, "key"), view_member(json, "value"),
              *whose ? " for " : "", whose);
-    if (*text_of(json, "warning"))
-        view_say(self, "warning: %s", text_of(json, "warning"));
-    if (*text_of(json, "hint"))
-        view_say(self, "%s", text_of(json, "hint"));
+    if (*view_member(json, "warning"))
+        view_say(self, "warning: %s", view_member(json, "warning"));
+    if (*view_member(json, "hint"))
+        view_say(self, "%s", view_member(json, "hint"));
 }
 
 static void view_unset(struct cli *self, const json_t *json)
 {
-    const char *key = text_of(json, "key"), *value = text_of(json, "value");
+    const char *key = view_member(json, "key"), *value = view_member(json, "value");
     if (!json_is_true(json_object_get(json, "changed")))
         view_say(self, "%s is not set%s%s", key, *value ? ", so it is " : "", value);
     else
         view_say(self, "%s is no longer set%s%s", key, *value ? ", so it is " : "", value);
-    if (*text_of(json, "warning"))
-        view_say(self, "warning: %s", text_of(json, "warning"));
-    if (*text_of(json, "hint"))
-        view_say(self, "%s", text_of(json, "hint"));
+    if (*view_member(json, "warning"))
+        view_say(self, "warning: %s", view_member(json, "warning"));
+    if (*view_member(json, "hint"))
+        view_say(self, "%s", view_member(json, "hint"));
 }
 
 /* ---- doctor -------------------------------------------------------------------------------- */
 
 static void print_finding(struct cli *self, const json_t *row)
 {
-    const char *severity = text_of(row, "severity");
+    const char *severity = view_member(row, "severity");
     bool fixed = *severity == 'f';
     enum term_style style = *severity == 'e' ? TERM_BAD : fixed ? TERM_GOOD : TERM_WARN;
     term_styled(&self->term, style, "%-8s", severity);
-    term_printf(&self->term, "%s: %s\n", text_of(row, "subject"), text_of(row, "problem"));
-    if (*text_of(row, "remedy"))
-        term_printf(&self->term, "        %s %s\n", fixed ? "done:" : "->", text_of(row, "remedy"));
+    term_printf(&self->term, "%s: %s\n", view_member(row, "subject"), view_member(row, "problem"));
+    if (*view_member(row, "remedy"))
+        term_printf(&self->term, "        %s %s\n", fixed ? "done:" : "->",
+                    view_member(row, "remedy"));
 }
 
 static void view_doctor(struct cli *self, const json_t *json)
@@ -511,11 +515,11 @@ static void view_doctor(struct cli *self, const json_t *json)
     size_t index;
     json_t *row;
     json_t *findings = json_object_get(json, "findings");
-    term_printf(&self->term, "ethos %s, home ", text_of(json, "version"));
-    view_path(self, TERM_PLAIN, text_of(json, "home"));
-    if (strcmp(text_of(json, "backend"), "markdown") != 0) {
+    term_printf(&self->term, "ethos %s, home ", view_member(json, "version"));
+    view_path(self, TERM_PLAIN, view_member(json, "home"));
+    if (strcmp(view_member(json, "backend"), "markdown") != 0) {
         term_printf(&self->term, ", memory in ");
-        view_path(self, TERM_PLAIN, text_of(json, "backend"));
+        view_path(self, TERM_PLAIN, view_member(json, "backend"));
     }
     term_printf(&self->term, "%s\n",
                 json_is_true(json_object_get(json, "exists"))
@@ -540,21 +544,21 @@ static void view_found(struct cli *self, const json_t *json)
     json_array_foreach (hits, index, row) {
         if (json_object_get(row, "session")) {
             term_styled(&self->term, TERM_DIM, "session ");
-            term_styled(&self->term, TERM_BOLD, "%.8s: ", text_of(row, "session"));
+            term_styled(&self->term, TERM_BOLD, "%.8s: ", view_member(row, "session"));
         } else {
-            term_styled(&self->term, TERM_DIM, "%s ", text_of(row, "scope"));
-            term_styled(&self->term, TERM_BOLD, "%s:%lld: ", text_of(row, "key"),
-                        number_of(row, "line"));
+            term_styled(&self->term, TERM_DIM, "%s ", view_member(row, "scope"));
+            term_styled(&self->term, TERM_BOLD, "%s:%lld: ", view_member(row, "key"),
+                        view_integer(row, "line"));
         }
-        term_text(&self->term, view_str(text_of(row, "snippet")));
+        term_text(&self->term, view_str(view_member(row, "snippet")));
         term_printf(&self->term, "\n");
     }
     if (json_array_size(hits) == 0)
-        view_say(self, "Nothing found in %lld file%s", number_of(json, "files"),
-                 plural(number_of(json, "files")));
-    if (number_of(json, "unreadable") > 0)
-        view_say(self, "%lld file%s could not be read", number_of(json, "unreadable"),
-                 plural(number_of(json, "unreadable")));
+        view_say(self, "Nothing found in %lld file%s", view_integer(json, "files"),
+                 plural_suffix(view_integer(json, "files")));
+    if (view_integer(json, "unreadable") > 0)
+        view_say(self, "%lld file%s could not be read", view_integer(json, "unreadable"),
+                 plural_suffix(view_integer(json, "unreadable")));
     if (json_is_true(json_object_get(json, "partial")))
         view_say(self, "There is more than one search looks into; this is not all");
 }
@@ -562,11 +566,11 @@ static void view_found(struct cli *self, const json_t *json)
 /* "deploys", "deploys (deployed)", "medicine ~ pills 0.56". */
 static void view_matched_word(struct cli *self, const json_t *row)
 {
-    term_printf(&self->term, "    %s", text_of(row, "word"));
+    term_printf(&self->term, "    %s", view_member(row, "word"));
     if (json_object_get(row, "as"))
-        term_printf(&self->term, " (%s)", text_of(row, "as"));
+        term_printf(&self->term, " (%s)", view_member(row, "as"));
     if (json_object_get(row, "near"))
-        term_printf(&self->term, " ~ %s %.2f", text_of(row, "near"),
+        term_printf(&self->term, " ~ %s %.2f", view_member(row, "near"),
                     json_number_value(json_object_get(row, "cosine")));
     term_printf(&self->term, "\n");
 }
@@ -578,7 +582,7 @@ static void view_why(struct cli *self, const json_t *hit)
     json_t *row;
     json_array_foreach (json_object_get(hit, "why"), index, row)
         term_printf(&self->term, "    %6.2f  %s: %.2f x %.2f\n",
-                    json_number_value(json_object_get(row, "score")), text_of(row, "part"),
+                    json_number_value(json_object_get(row, "score")), view_member(row, "part"),
                     json_number_value(json_object_get(row, "value")),
                     json_number_value(json_object_get(row, "weight")));
     if (json_object_get(hit, "why"))
@@ -603,11 +607,13 @@ static void view_source(struct cli *self, const json_t *row)
 {
     if (json_object_get(row, "message")) {
         term_styled(&self->term, TERM_DIM, "session ");
-        term_styled(&self->term, TERM_BOLD, "%.8s %s", text_of(row, "key"), text_of(row, "role"));
+        term_styled(&self->term, TERM_BOLD, "%.8s %s", view_member(row, "key"),
+                    view_member(row, "role"));
         return;
     }
-    term_styled(&self->term, TERM_DIM, "%s ", text_of(row, "scope"));
-    term_styled(&self->term, TERM_BOLD, "%s:%lld", text_of(row, "key"), number_of(row, "line"));
+    term_styled(&self->term, TERM_DIM, "%s ", view_member(row, "scope"));
+    term_styled(&self->term, TERM_BOLD, "%s:%lld", view_member(row, "key"),
+                view_integer(row, "line"));
 }
 
 /* The source and the date, then the text. */
@@ -618,13 +624,13 @@ static void view_recalled(struct cli *self, const json_t *json)
     const json_t *hits = json_object_get(json, "hits");
     json_array_foreach (hits, index, row) {
         view_source(self, row);
-        term_styled(&self->term, TERM_DIM, " %s\n", text_of(row, "date"));
-        view_passage(self, view_str(text_of(row, "text")));
+        term_styled(&self->term, TERM_DIM, " %s\n", view_member(row, "date"));
+        view_passage(self, view_str(view_member(row, "text")));
         view_why(self, row);
     }
     if (json_array_size(hits) == 0)
-        view_say(self, "Nothing found in %lld scope%s", number_of(json, "scopes"),
-                 plural(number_of(json, "scopes")));
+        view_say(self, "Nothing found in %lld scope%s", view_integer(json, "scopes"),
+                 plural_suffix(view_integer(json, "scopes")));
     if (json_is_true(json_object_get(json, "partial")))
         view_say(self, "There is more than one question looks into; this is not all");
 }
@@ -634,9 +640,9 @@ static void view_indexed(struct cli *self, const json_t *json)
     size_t index;
     json_t *row;
     json_array_foreach (json_object_get(json, "scopes"), index, row)
-        term_printf(&self->term, "%s: %lld text%s, %lld unit%s%s%s\n", text_of(row, "scope"),
-                    number_of(row, "texts"), plural(number_of(row, "texts")),
-                    number_of(row, "units"), plural(number_of(row, "units")),
+        term_printf(&self->term, "%s: %lld text%s, %lld unit%s%s%s\n", view_member(row, "scope"),
+                    view_integer(row, "texts"), plural_suffix(view_integer(row, "texts")),
+                    view_integer(row, "units"), plural_suffix(view_integer(row, "units")),
                     json_is_true(json_object_get(row, "rebuilt")) ? ", was damaged and is made anew"
                                                                   : "",
                     json_is_true(json_object_get(row, "saved")) ? "" : ", could not be written");
@@ -652,7 +658,7 @@ static void view_bench(struct cli *self, const json_t *json)
                                            {"nDCG@10", "ndcg10"},
                                            {"MRR", "mrr"}};
     term_printf(&self->term, "%-10s %lld of %lld texts\n", "questions",
-                number_of(json, "questions"), number_of(json, "texts"));
+                view_integer(json, "questions"), view_integer(json, "texts"));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         term_printf(&self->term, "%-10s %.2f %%\n", names[i][0],
                     json_number_value(json_object_get(json, names[i][1])));

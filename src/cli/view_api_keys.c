@@ -16,17 +16,17 @@ static void print_list(struct cli *self, const json_t *row, const char *name)
 /* The key alone goes to standard output, so that it can be taken from there. */
 void view_key(struct cli *self, const json_t *json)
 {
-    term_printf(&self->term, "%s\n", text_of(json, "key"));
+    term_printf(&self->term, "%s\n", view_member(json, "key"));
     view_say(self, "Keep it now: it is not shown again. ethos api-key revoke %s ends it.",
-             text_of(json, "prefix"));
+             view_member(json, "prefix"));
 }
 
 static void print_key(struct cli *self, const json_t *row)
 {
     char when[TERM_WHEN_SIZE];
-    bool revoked = *text_of(row, "revokedAt");
-    term_styled(&self->term, revoked ? TERM_DIM : TERM_BOLD, "%s", text_of(row, "prefix"));
-    term_printf(&self->term, "  %s%s", text_of(row, "name"),
+    bool revoked = *view_member(row, "revokedAt");
+    term_styled(&self->term, revoked ? TERM_DIM : TERM_BOLD, "%s", view_member(row, "prefix"));
+    term_printf(&self->term, "  %s%s", view_member(row, "name"),
                 json_is_true(json_object_get(row, "agent")) ? " (agent)" : "");
     view_when(row, revoked ? "revokedAt" : "createdAt", when);
     term_styled(&self->term, revoked ? TERM_WARN : TERM_DIM, "  %s %s\n    ",
@@ -61,10 +61,10 @@ void view_browsers(struct cli *self, const json_t *json)
     char when[TERM_WHEN_SIZE];
     const json_t *rows = json_object_get(json, "items");
     json_array_foreach ((json_t *)rows, index, row) {
-        bool used = *text_of(row, "lastUsedAt");
+        bool used = *view_member(row, "lastUsedAt");
         view_when(row, used ? "lastUsedAt" : "createdAt", when);
-        term_styled(&self->term, TERM_BOLD, "%s", text_of(row, "prefix"));
-        term_printf(&self->term, "  %s", text_of(row, "name"));
+        term_styled(&self->term, TERM_BOLD, "%s", view_member(row, "prefix"));
+        term_printf(&self->term, "  %s", view_member(row, "name"));
         term_styled(&self->term, TERM_DIM, "  %s %s\n", used ? "used" : "signed in", when);
     }
     if (json_array_size(rows) == 0)
@@ -74,10 +74,10 @@ void view_browsers(struct cli *self, const json_t *json)
 
 void view_signed_out(struct cli *self, const json_t *json)
 {
-    view_say(self, "%s is signed out.", text_of(json, "prefix"));
+    view_say(self, "%s is signed out.", view_member(json, "prefix"));
 }
 
 void view_revoked(struct cli *self, const json_t *json)
 {
-    view_say(self, "%s is revoked.", text_of(json, "prefix"));
+    view_say(self, "%s is revoked.", view_member(json, "prefix"));
 }

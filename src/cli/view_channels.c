@@ -8,11 +8,11 @@
 /* The code alone goes to the first line, so that it can be taken from there. */
 void view_channel_owner(struct cli *self, const json_t *json)
 {
-    if (!*text_of(json, "code"))
+    if (!*view_member(json, "code"))
         return; // a dry run
-    term_printf(&self->term, "%s\n", text_of(json, "code"));
-    if (*text_of(json, "link"))
-        term_printf(&self->term, "%s\n", text_of(json, "link"));
+    term_printf(&self->term, "%s\n", view_member(json, "code"));
+    if (*view_member(json, "link"))
+        term_printf(&self->term, "%s\n", view_member(json, "link"));
     view_say(self, "Send this code to the bot within an hour, while ethos gateway runs. Whoever "
                    "sends it first is the owner.");
 }
@@ -20,14 +20,15 @@ void view_channel_owner(struct cli *self, const json_t *json)
 void view_channel_allowed(struct cli *self, const json_t *json)
 {
     const json_t *contact = json_object_get(json, "contact");
-    term_printf(&self->term, "%s (%s %s) may talk now, as %s\n", text_of(contact, "name"),
-                text_of(contact, "platform"), text_of(contact, "sender"), text_of(contact, "role"));
+    term_printf(&self->term, "%s (%s %s) may talk now, as %s\n", view_member(contact, "name"),
+                view_member(contact, "platform"), view_member(contact, "sender"),
+                view_member(contact, "role"));
 }
 
 void view_channel_removed(struct cli *self, const json_t *json)
 {
-    term_printf(&self->term, "%s %s may no longer talk; memory stays\n", text_of(json, "platform"),
-                text_of(json, "sender"));
+    term_printf(&self->term, "%s %s may no longer talk; memory stays\n",
+                view_member(json, "platform"), view_member(json, "sender"));
 }
 
 void view_channel_people(struct cli *self, const json_t *json)
@@ -37,23 +38,24 @@ void view_channel_people(struct cli *self, const json_t *json)
     const json_t *people = json_object_get(json, "people"),
                  *waiting = json_object_get(json, "waiting");
     json_array_foreach ((json_t *)people, index, row)
-        term_printf(&self->term, "%-8s %-10s %-16s %.10s  %s\n", text_of(row, "role"),
-                    text_of(row, "platform"), text_of(row, "sender"), text_of(row, "since"),
-                    text_of(row, "name"));
+        term_printf(&self->term, "%-8s %-10s %-16s %.10s  %s\n", view_member(row, "role"),
+                    view_member(row, "platform"), view_member(row, "sender"),
+                    view_member(row, "since"), view_member(row, "name"));
     json_array_foreach ((json_t *)waiting, index, row)
         term_printf(&self->term, "%-8s %-10s %-16s %.10s  %s, code %s...\n", "waits",
-                    text_of(row, "platform"), text_of(row, "sender"), text_of(row, "since"),
-                    text_of(row, "name"), text_of(row, "begins"));
+                    view_member(row, "platform"), view_member(row, "sender"),
+                    view_member(row, "since"), view_member(row, "name"),
+                    view_member(row, "begins"));
     if (json_array_size(people) == 0)
         view_say(self, "Nobody may talk yet; ethos gateway owner telegram begins");
 }
 
 static bool print_channel(struct cli *self, const json_t *row)
 {
-    const char *since = text_of(row, "since"), *why = text_of(row, "why");
-    const char *state = text_of(row, "state");
+    const char *since = view_member(row, "since"), *why = view_member(row, "why");
+    const char *state = view_member(row, "state");
     bool fatal = strcmp(state, "fatal") == 0, off = strcmp(state, "off") == 0;
-    term_printf(&self->term, "%-10s ", text_of(row, "platform"));
+    term_printf(&self->term, "%-10s ", view_member(row, "platform"));
     term_styled(&self->term, fatal ? TERM_WARN : TERM_PLAIN, "%s", state);
     if (!off && *since)
         term_printf(&self->term, "%*s since %.16s", (int)(6 - strlen(state)), "", since);
@@ -78,12 +80,13 @@ void view_channel_status(struct cli *self, const json_t *json)
     if (!used)
         view_say(self, "No channel is enabled; docs/channels.md has the first steps");
     term_printf(&self->term, "%lld messages wait for an answer\n%lld messages wait to be sent\n",
-                number_of(json, "waiting"), number_of(json, "sending"));
+                view_integer(json, "waiting"), view_integer(json, "sending"));
     json_array_foreach ((json_t *)unsent, index, row)
-        term_printf(&self->term, "%lld  %s  %s chat %s, %.16sZ\n", number_of(row, "id"),
-                    strcmp(text_of(row, "state"), "failed") == 0 ? "not accepted"
-                                                                 : "may not have arrived",
-                    text_of(row, "platform"), text_of(row, "chat"), text_of(row, "created"));
+        term_printf(&self->term, "%lld  %s  %s chat %s, %.16sZ\n", view_integer(row, "id"),
+                    strcmp(view_member(row, "state"), "failed") == 0 ? "not accepted"
+                                                                     : "may not have arrived",
+                    view_member(row, "platform"), view_member(row, "chat"),
+                    view_member(row, "created"));
     if (json_array_size(unsent) > 0)
         view_say(self, "ethos gateway resend NUMBER sends one again");
 }
@@ -91,7 +94,7 @@ void view_channel_status(struct cli *self, const json_t *json)
 /* What became of a message. */
 static const char *outcome_of(const json_t *row)
 {
-    const char *state = text_of(row, "state"), *answer = text_of(row, "answer");
+    const char *state = view_member(row, "state"), *answer = view_member(row, "answer");
     return strcmp(answer, "unknown") == 0                               ? "may not have arrived"
            : strcmp(answer, "failed") == 0                              ? "not accepted"
            : strcmp(state, "refused") == 0                              ? "not answered"
@@ -106,9 +109,9 @@ void view_channel_messages(struct cli *self, const json_t *json)
     json_t *row;
     const json_t *rows = json_object_get(json, "messages");
     json_array_foreach ((json_t *)rows, index, row)
-        term_printf(&self->term, "%.16sZ  %-10s %-16s %-20s  %s\n", text_of(row, "received"),
-                    text_of(row, "platform"), text_of(row, "sender"), outcome_of(row),
-                    text_of(row, "name"));
+        term_printf(&self->term, "%.16sZ  %-10s %-16s %-20s  %s\n", view_member(row, "received"),
+                    view_member(row, "platform"), view_member(row, "sender"), outcome_of(row),
+                    view_member(row, "name"));
     if (json_array_size(rows) == 0)
         view_say(self, "No message yet");
 }
@@ -117,5 +120,5 @@ void view_channel_resent(struct cli *self, const json_t *json)
 {
     term_printf(&self->term,
                 "message %lld is sent again by the gateway that runs, or by the next one\n",
-                number_of(json, "id"));
+                view_integer(json, "id"));
 }

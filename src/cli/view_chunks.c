@@ -19,8 +19,8 @@ static void view_entry(struct cli *self, const json_t *chunk)
 {
     size_t index;
     json_t *heading;
-    term_styled(&self->term, TERM_BOLD, "%s", text_of(chunk, "id"));
-    term_styled(&self->term, TERM_DIM, " line %lld%s", number_of(chunk, "line"),
+    term_styled(&self->term, TERM_BOLD, "%s", view_member(chunk, "id"));
+    term_styled(&self->term, TERM_DIM, " line %lld%s", view_integer(chunk, "line"),
                 json_is_true(json_object_get(chunk, "archived")) ? " of the archive" : "");
     json_array_foreach (json_object_get(chunk, "path"), index, heading) {
         term_printf(&self->term, index ? " > " : "  ");

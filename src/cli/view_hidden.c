@@ -10,11 +10,11 @@
 #define SHORT_HASH 12 /* digits: enough to name a line */
 
 /* "reads like an instruction, looks like a secret (aws-key)" */
-static void describe(const json_t *row, struct str *out)
+static void describe_reasons(const json_t *row, struct str *out)
 {
     size_t index;
     json_t *why;
-    const char *kind = text_of(row, "kind");
+    const char *kind = view_member(row, "kind");
     json_array_foreach (json_object_get(row, "why"), index, why) {
         bool secret = strcmp(json_string_value(why), "secret") == 0;
         str_adds(out, index > 0 ? ", " : "");
@@ -24,18 +24,18 @@ static void describe(const json_t *row, struct str *out)
     }
 }
 
-static void print_row(struct cli *self, const json_t *row)
+static void print_hidden_row(struct cli *self, const json_t *row)
 {
     struct str why;
-    const char *state = text_of(row, "state");
+    const char *state = view_member(row, "state");
     struct ethos_view text = json_view(row, "text");
     str_init(&why, 1024);
-    describe(row, &why);
-    term_styled(&self->term, TERM_BOLD, "%s", text_of(row, "key"));
-    if (number_of(row, "line") > 0)
-        term_styled(&self->term, TERM_BOLD, ":%lld", number_of(row, "line"));
-    term_styled(&self->term, TERM_DIM, "  %s  %.*s", text_of(row, "scope"), SHORT_HASH,
-                text_of(row, "hash"));
+    describe_reasons(row, &why);
+    term_styled(&self->term, TERM_BOLD, "%s", view_member(row, "key"));
+    if (view_integer(row, "line") > 0)
+        term_styled(&self->term, TERM_BOLD, ":%lld", view_integer(row, "line"));
+    term_styled(&self->term, TERM_DIM, "  %s  %.*s", view_member(row, "scope"), SHORT_HASH,
+                view_member(row, "hash"));
     term_printf(&self->term, "  %s; %s\n", state, why.size > 0 ? why.data : "");
     if (text.data) {
         term_printf(&self->term, "    ");
@@ -57,8 +57,8 @@ void view_hidden(struct cli *self, const json_t *json)
     if (!self->no_pager)
         term_page(&self->term);
     json_array_foreach ((json_t *)rows, index, row) {
-        print_row(self, row);
-        hidden += strcmp(text_of(row, "state"), "hidden") == 0;
+        print_hidden_row(self, row);
+        hidden += strcmp(view_member(row, "state"), "hidden") == 0;
     }
     term_finish(&self->term);
     if (hidden > 0)
@@ -73,9 +73,9 @@ void view_describe_line(FILE *out, const json_t *row)
 {
     struct str why;
     str_init(&why, 1024);
-    describe(row, &why);
-    fprintf(out, "%s:%lld of %s (%s):\n    ", text_of(row, "key"), number_of(row, "line"),
-            text_of(row, "scope"), why.size > 0 ? why.data : "");
+    describe_reasons(row, &why);
+    fprintf(out, "%s:%lld of %s (%s):\n    ", view_member(row, "key"), view_integer(row, "line"),
+            view_member(row, "scope"), why.size > 0 ? why.data : "");
     term_safe(out, json_view(row, "text"));
     fputs("\nThis line will be sent to models as it is, until its text changes.\n", out);
     str_release(&why);
@@ -85,12 +85,12 @@ void view_shown_line(struct cli *self, const json_t *json)
 {
     bool dry = json_is_true(json_object_get(json, "dryRun"));
     view_say(self, "%s:%lld %s: this line will be sent to models, until its text changes",
-             text_of(json, "key"), number_of(json, "line"),
+             view_member(json, "key"), view_integer(json, "line"),
              dry ? "would be shown" : "is shown now");
 }
 
 void view_hidden_line(struct cli *self, const json_t *json)
 {
     view_say(self, "The line is hidden again from prompts with the memory of %s",
-             text_of(json, "scope"));
+             view_member(json, "scope"));
 }

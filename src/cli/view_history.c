@@ -17,7 +17,7 @@
 /* " (agent, approved by you)"; of the owner's own changes nothing. */
 static void add_trust(const json_t *row, char *out, size_t size)
 {
-    const char *trust = text_of(row, "trust"), *approver = text_of(row, "approvedBy");
+    const char *trust = view_member(row, "trust"), *approver = view_member(row, "approvedBy");
     size_t used = strlen(out);
     bool says = *trust && strcmp(trust, "owner") != 0;
     if (strcmp(approver, "owner") == 0)
@@ -30,7 +30,7 @@ static void add_trust(const json_t *row, char *out, size_t size)
 /* "owner/cli", "codex/mcp (agent)"; what is unknown is left out. */
 static void who_of(const json_t *row, char *out, size_t size)
 {
-    const char *actor = text_of(row, "actor"), *via = text_of(row, "via");
+    const char *actor = view_member(row, "actor"), *via = view_member(row, "via");
     bool both = *actor && *via && strcmp(actor, via) != 0;
     snprintf(out, size, "%s%s%s",
              *actor ? actor
@@ -38,7 +38,7 @@ static void who_of(const json_t *row, char *out, size_t size)
                     : via,
              both ? "/" : "", both ? via : "");
     if (!*out)
-        snprintf(out, size, "%s", text_of(row, "source"));
+        snprintf(out, size, "%s", view_member(row, "source"));
     add_trust(row, out, size);
 }
 
@@ -62,18 +62,19 @@ static void actions_of(const json_t *row, char *out, size_t size)
 /* "+2 -1", or the bytes where the lines are not known. */
 static void amount_of(const json_t *row, char *out, size_t size)
 {
-    long long bytes = number_of(row, "bytesAfter") - number_of(row, "bytesBefore");
+    long long bytes = view_integer(row, "bytesAfter") - view_integer(row, "bytesBefore");
     if (json_is_null(json_object_get(row, "added")))
         snprintf(out, size, "%+lld B", bytes);
     else
-        snprintf(out, size, "+%lld -%lld", number_of(row, "added"), number_of(row, "removed"));
+        snprintf(out, size, "+%lld -%lld", view_integer(row, "added"),
+                 view_integer(row, "removed"));
 }
 
 /* The number of a change; a dash where others wrote the history. */
 static void print_number(struct cli *self, const json_t *change)
 {
-    if (number_of(change, "number") > 0)
-        term_styled(&self->term, TERM_BOLD, "%5lld", number_of(change, "number"));
+    if (view_integer(change, "number") > 0)
+        term_styled(&self->term, TERM_BOLD, "%5lld", view_integer(change, "number"));
     else
         term_styled(&self->term, TERM_BOLD, "%5s", "-");
 }
@@ -147,7 +148,7 @@ struct widths {
 static struct columns columns_of(const json_t *row)
 {
     struct columns c;
-    snprintf(c.where, sizeof c.where, "%s %s", text_of(row, "scope"), text_of(row, "key"));
+    snprintf(c.where, sizeof c.where, "%s %s", view_member(row, "scope"), view_member(row, "key"));
     view_when(row, "time", c.when);
     who_of(row, c.who, sizeof c.who);
     actions_of(row, c.what, sizeof c.what);
@@ -196,8 +197,8 @@ static void print_change(struct cli *self, const json_t *row, const struct width
         room = self->term.width - 7;
     }
     print_line(self, json_view(row, "line"), room);
-    if (*text_of(row, "event")) {
-        term_styled(&self->term, TERM_WARN, "       %s", event_words(text_of(row, "event")));
+    if (*view_member(row, "event")) {
+        term_styled(&self->term, TERM_WARN, "       %s", event_words(view_member(row, "event")));
         term_printf(&self->term, "\n");
     }
     if (json_is_true(json_object_get(row, "large"))) {
@@ -229,7 +230,7 @@ static void view_changes(struct cli *self, const json_t *json, bool anywhere)
 
 void view_history(struct cli *self, const json_t *json)
 {
-    const char *cursor = text_of(json, "nextCursor");
+    const char *cursor = view_member(json, "nextCursor");
     view_changes(self, json_object_get(json, "items"), false);
     if (*cursor) {
         term_finish(&self->term);
@@ -239,7 +240,7 @@ void view_history(struct cli *self, const json_t *json)
 
 void view_timeline(struct cli *self, const json_t *json)
 {
-    const char *cursor = text_of(json, "nextCursor");
+    const char *cursor = view_member(json, "nextCursor");
     view_changes(self, json_object_get(json, "items"), true);
     term_finish(&self->term); // what a pager shows stands before
     if (*cursor)
@@ -261,11 +262,11 @@ void view_diff(struct cli *self, const json_t *json)
 }
 
 /* The options that named the file, so that the next command means the same one. */
-static void add_file(const struct cli *self, struct str *out)
+static void append_file_options(const struct cli *self, struct str *out)
 {
-    view_option(out, "--store", text_of(self->args, "store"));
-    view_option(out, "--scope", text_of(self->args, "scope"));
-    view_option(out, "--key", text_of(self->args, "key"));
+    view_option(out, "--store", view_member(self->args, "store"));
+    view_option(out, "--scope", view_member(self->args, "scope"));
+    view_option(out, "--key", view_member(self->args, "key"));
 }
 
 void view_undo(struct cli *self, const json_t *json)
@@ -274,23 +275,23 @@ void view_undo(struct cli *self, const json_t *json)
     const json_t *undone = json_object_get(json, "undone");
     size_t count = json_array_size(undone);
     long long last = (long long)json_integer_value(json_array_get(undone, 0));
-    long long change = number_of(json, "change");
+    long long change = view_integer(json, "change");
     bool together = json_array_size(json_object_get(json, "written")) > 1;
     const char *group = strcmp(self->op->name, "notes.undo") == 0 ? "notes" : "memory";
     str_init(&program, VIEW_COMMAND_BYTES);
     str_init(&file, VIEW_COMMAND_BYTES);
     view_program(self, &program);
-    add_file(self, &file);
+    append_file_options(self, &file);
     view_report(self, json);
     if (json_is_true(json_object_get(self->args, "all")) && count > 0)
         view_say(self, "Undid %zu change%s; %s memory restore NUMBER%s --key FILE brings one back",
-                 count, plural((long long)count), program.data, file.data);
+                 count, plural_suffix((long long)count), program.data, file.data);
     else if (change > 0 && count == 1 && !together)
         view_say(self, "Undid change %lld; %s %s undo --change %lld%s brings it back", last,
                  program.data, group, change, file.data);
     else if (change > 0 && count > 0)
         view_say(self, "Undid %zu change%s%s; %s %s undo --change %lld%s brings %s back", count,
-                 plural((long long)count), together && count > 1 ? ", made together" : "",
+                 plural_suffix((long long)count), together && count > 1 ? ", made together" : "",
                  program.data, group, change, file.data, count > 1 ? "them" : "it");
     str_release(&program);
     str_release(&file);
@@ -308,15 +309,16 @@ static void print_blamed(struct cli *self, const json_t *row)
         who_of(change, who, sizeof who);
     }
     print_number(self, change);
-    term_styled(&self->term, TERM_DIM, "  %-16s  %-16s %4lld", when, who, number_of(row, "line"));
+    term_styled(&self->term, TERM_DIM, "  %-16s  %-16s %4lld", when, who,
+                view_integer(row, "line"));
     term_printf(&self->term, "  ");
     print_line(self, json_view(row, "text"), self->term.width - 48);
 }
 
 static void print_member(struct cli *self, const json_t *row, const char *label, const char *name)
 {
-    if (*text_of(row, name))
-        term_printf(&self->term, "%-12s%s\n", label, text_of(row, name));
+    if (*view_member(row, name))
+        term_printf(&self->term, "%-12s%s\n", label, view_member(row, name));
 }
 
 /* All that is known of one line. */
@@ -325,7 +327,7 @@ static void print_blame_of(struct cli *self, const json_t *row)
     char when[TERM_WHEN_SIZE], who[128], actions[64];
     const json_t *change = json_object_get(row, "change");
     struct ethos_view replaced = json_view(row, "replaced"), line;
-    term_styled(&self->term, TERM_BOLD, "%-12lld", number_of(row, "line"));
+    term_styled(&self->term, TERM_BOLD, "%-12lld", view_integer(row, "line"));
     print_line(self, json_view(row, "text"), self->term.width - 12);
     if (!json_is_object(change)) {
         term_printf(&self->term, "It was there before the history begins\n");
@@ -334,9 +336,9 @@ static void print_blame_of(struct cli *self, const json_t *row)
     view_when(change, "time", when);
     who_of(change, who, sizeof who);
     actions_of(change, actions, sizeof actions);
-    term_printf(&self->term, "%-12s%lld (%s)\n", "Change", number_of(change, "number"), actions);
+    term_printf(&self->term, "%-12s%lld (%s)\n", "Change", view_integer(change, "number"), actions);
     term_printf(&self->term, "%-12s%s\n", "By", who);
-    term_printf(&self->term, "%-12s%s (%s)\n", "When", when, text_of(change, "time"));
+    term_printf(&self->term, "%-12s%s (%s)\n", "When", when, view_member(change, "time"));
     print_member(self, change, "Session", "session");
     print_member(self, change, "Session key", "sessionKey");
     print_member(self, change, "User", "user");
@@ -354,7 +356,7 @@ void view_blame(struct cli *self, const json_t *json)
     const json_t *lines = json_object_get(json, "lines");
     bool one = json_object_get(self->args, "line") != NULL;
     if (json_array_size(lines) == 0 && !self->paged)
-        view_say(self, "%s is empty", text_of(json, "key"));
+        view_say(self, "%s is empty", view_member(json, "key"));
     else if (!one && !self->no_pager)
         term_page(&self->term);
     json_array_foreach ((json_t *)lines, index, row) {
@@ -379,17 +381,20 @@ static void print_counts(FILE *out, const json_t *json)
 {
     const json_t *sessions = json_object_get(json, "sessions");
     long long files = (long long)json_array_size(json_object_get(json, "files"));
-    bool any = print_count(out, false, number_of(json, "lines"), "line", "lines");
-    any = print_count(out, any, number_of(json, "versions"), "recorded change", "recorded changes");
-    any = print_count(out, any, number_of(json, "blobs"), "whole version", "whole versions");
-    any = print_count(out, any, number_of(json, "conflicts"), "conflict copy", "conflict copies");
-    any = print_count(out, any, number_of(json, "names"), "file name", "file names");
-    any = print_count(out, any, number_of(json, "calls"), "queued or refused change",
+    bool any = print_count(out, false, view_integer(json, "lines"), "line", "lines");
+    any = print_count(out, any, view_integer(json, "versions"), "recorded change",
+                      "recorded changes");
+    any = print_count(out, any, view_integer(json, "blobs"), "whole version", "whole versions");
+    any = print_count(out, any, view_integer(json, "conflicts"), "conflict copy",
+                      "conflict copies");
+    any = print_count(out, any, view_integer(json, "names"), "file name", "file names");
+    any = print_count(out, any, view_integer(json, "calls"), "queued or refused change",
                       "queued or refused changes");
-    any = print_count(out, any, number_of(sessions, "messages"), "message", "messages");
-    any = print_count(out, any, number_of(sessions, "sessions"), "session title", "session titles");
-    any = print_count(out, any, number_of(sessions, "summaries"), "summary", "summaries");
-    any = print_count(out, any, number_of(sessions, "keys"), "name of a key", "names of keys");
+    any = print_count(out, any, view_integer(sessions, "messages"), "message", "messages");
+    any = print_count(out, any, view_integer(sessions, "sessions"), "session title",
+                      "session titles");
+    any = print_count(out, any, view_integer(sessions, "summaries"), "summary", "summaries");
+    any = print_count(out, any, view_integer(sessions, "keys"), "name of a key", "names of keys");
     print_count(out, any, files, "other file", "other files");
     fputc('\n', out);
 }
@@ -400,8 +405,8 @@ static void print_elsewhere(FILE *out, const json_t *json)
     if (!elsewhere)
         return;
     fputs("Elsewhere it is in ", out);
-    bool any = print_count(out, false, number_of(elsewhere, "files"), "file", "files");
-    print_count(out, any, number_of(elsewhere, "messages"), "message", "messages");
+    bool any = print_count(out, false, view_integer(elsewhere, "files"), "file", "files");
+    print_count(out, any, view_integer(elsewhere, "messages"), "message", "messages");
     fputs("; --everywhere purges those, too\n", out);
 }
 
@@ -412,35 +417,35 @@ void view_taken(FILE *out, const json_t *json)
     json_t *row;
     const char *scope = "";
     json_array_foreach ((json_t *)taken, index, row) {
-        if (strcmp(scope, text_of(row, "scope")) != 0) {
-            scope = text_of(row, "scope");
-            term_safe(out, view_str(text_of(row, "name")));
+        if (strcmp(scope, view_member(row, "scope")) != 0) {
+            scope = view_member(row, "scope");
+            term_safe(out, view_str(view_member(row, "name")));
             fputs(":\n", out);
         }
         fputs("  ", out);
-        term_safe(out, view_str(text_of(row, "key")));
-        fprintf(out, ":%lld: ", number_of(row, "line"));
+        term_safe(out, view_str(view_member(row, "key")));
+        fprintf(out, ":%lld: ", view_integer(row, "line"));
         term_safe(out, json_view(row, "text"));
         fputc('\n', out);
     }
-    if (number_of(json, "more") > 0)
-        fprintf(out, "  and %lld more lines\n", number_of(json, "more"));
+    if (view_integer(json, "more") > 0)
+        fprintf(out, "  and %lld more lines\n", view_integer(json, "more"));
     json_array_foreach (json_object_get(json, "kept"), index, row) {
         fputs("Not changed: ", out);
-        term_safe(out, view_str(text_of(row, "path")));
-        fprintf(out, ": %s\n", text_of(row, "reason"));
+        term_safe(out, view_str(view_member(row, "path")));
+        fprintf(out, ": %s\n", view_member(row, "reason"));
     }
     fputs("This purges ", out);
     print_counts(out, json);
     print_elsewhere(out, json);
 }
 
-static void say_kept(struct cli *self, const json_t *rows)
+static void print_conflict_copies(struct cli *self, const json_t *rows)
 {
     size_t index;
     json_t *row;
     json_array_foreach ((json_t *)rows, index, row)
-        view_say(self, "Not changed: %s: %s", text_of(row, "path"), text_of(row, "reason"));
+        view_say(self, "Not changed: %s: %s", view_member(row, "path"), view_member(row, "reason"));
 }
 
 static void say_emptied(struct cli *self, const json_t *rows)
@@ -448,9 +453,9 @@ static void say_emptied(struct cli *self, const json_t *rows)
     size_t index;
     json_t *row;
     json_array_foreach ((json_t *)rows, index, row) {
-        const char *key = text_of(row, "key");
+        const char *key = view_member(row, "key");
         view_say(self, "%s (%s) has no text any more; ethos notes rm %.*s removes it", key,
-                 text_of(row, "scope"), (int)(strlen(key) - strlen(".md")), key);
+                 view_member(row, "scope"), (int)(strlen(key) - strlen(".md")), key);
     }
 }
 
@@ -478,7 +483,7 @@ void view_forget(struct cli *self, const json_t *json)
     fflush(stdout);
     if (json_object_get(json, "elsewhere") && !self->quiet)
         print_elsewhere(stderr, json);
-    say_kept(self, json_object_get(json, "kept"));
+    print_conflict_copies(self, json_object_get(json, "kept"));
     say_emptied(self, json_object_get(json, "emptied"));
     say_unreachable(self, json_object_get(json, "unreachable"));
 }
@@ -489,10 +494,10 @@ static void print_copy(struct cli *self, const json_t *row)
 {
     char when[TERM_WHEN_SIZE];
     view_when(row, "time", when);
-    term_styled(&self->term, TERM_BOLD, "%s", text_of(row, "id"));
-    term_printf(&self->term, "\n    %s (%s), %s, %lld byte%s\n", text_of(row, "key"),
-                text_of(row, "scope"), when, number_of(row, "bytes"),
-                plural(number_of(row, "bytes")));
+    term_styled(&self->term, TERM_BOLD, "%s", view_member(row, "id"));
+    term_printf(&self->term, "\n    %s (%s), %s, %lld byte%s\n", view_member(row, "key"),
+                view_member(row, "scope"), when, view_integer(row, "bytes"),
+                plural_suffix(view_integer(row, "bytes")));
 }
 
 #define EVENT_LINES 8 /* changed lines of an event that are shown */
@@ -521,19 +526,19 @@ static void print_changed(struct cli *self, const char *title, struct ethos_view
 
 static void print_event(struct cli *self, const json_t *row)
 {
-    const char *event = text_of(row, "event");
+    const char *event = view_member(row, "event");
     char when[TERM_WHEN_SIZE], amount[32];
     view_when(row, "time", when);
     amount_of(row, amount, sizeof amount);
     term_styled(&self->term, TERM_WARN, "%s", event_words(event));
-    term_printf(&self->term, "\n    %s (%s), %s, change %lld, %s\n", text_of(row, "key"),
-                text_of(row, "scope"), when, number_of(row, "number"), amount);
+    term_printf(&self->term, "\n    %s (%s), %s, change %lld, %s\n", view_member(row, "key"),
+                view_member(row, "scope"), when, view_integer(row, "number"), amount);
     if (strcmp(event, "dropped") == 0 || strcmp(event, "partial") == 0 ||
         strcmp(event, "returned") == 0)
         print_changed(self, "the edit", json_view(row, "diff"));
     print_changed(self, "merged with it", json_view(row, "merged"));
-    if (*text_of(row, "undo"))
-        term_printf(&self->term, "    undo: %s\n", text_of(row, "undo"));
+    if (*view_member(row, "undo"))
+        term_printf(&self->term, "    undo: %s\n", view_member(row, "undo"));
 }
 
 void view_conflicts(struct cli *self, const json_t *json)
@@ -559,9 +564,9 @@ void view_conflict(struct cli *self, const json_t *json)
     if (!self->no_pager)
         term_page(&self->term);
     print_copy(self, json);
-    if (*text_of(json, "path")) {
+    if (*view_member(json, "path")) {
         term_printf(&self->term, "    ");
-        view_path(self, TERM_PLAIN, text_of(json, "path"));
+        view_path(self, TERM_PLAIN, view_member(json, "path"));
         term_printf(&self->term, "\n");
     }
     term_printf(&self->term, "\n");
@@ -577,5 +582,5 @@ void view_resolved(struct cli *self, const json_t *json)
 {
     view_report(self, json);
     if (json_object_get(json, "resolved"))
-        view_say(self, "Resolved %s; its text is in the history", text_of(json, "resolved"));
+        view_say(self, "Resolved %s; its text is in the history", view_member(json, "resolved"));
 }

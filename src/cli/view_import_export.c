@@ -79,7 +79,7 @@ void view_progress(void *arg, uint64_t done, uint64_t total)
 
 static bool is_what(const json_t *row, const char *what)
 {
-    return strcmp(text_of(row, "what"), what) == 0;
+    return strcmp(view_member(row, "what"), what) == 0;
 }
 
 static void print_diffs(struct cli *self, const json_t *rows)
@@ -94,13 +94,14 @@ static void print_diffs(struct cli *self, const json_t *rows)
  * "taken      plan.md"; a name that differs here is told. A row is one line, whatever a file is
  * called.
  */
-static void say_row(const struct cli *self, const json_t *row)
+static void print_imported_row(const struct cli *self, const json_t *row)
 {
     struct str line;
-    const char *file = text_of(row, "file"), *key = text_of(row, "key"), *why = text_of(row, "why");
+    const char *file = view_member(row, "file"), *key = view_member(row, "key"),
+               *why = view_member(row, "why");
     bool renamed = *key && strcmp(key, file) != 0;
     str_init(&line, 65536);
-    str_printf(&line, "%-10s %s%s%s%s%s", text_of(row, "what"), file, renamed ? " -> " : "",
+    str_printf(&line, "%-10s %s%s%s%s%s", view_member(row, "what"), file, renamed ? " -> " : "",
                renamed ? key : "", *why ? ": " : "", why);
     for (char *at = line.data; line.size > 0 && (at = strchr(at, '\n'));)
         *at = '?';
@@ -114,7 +115,7 @@ static void say_rows(const struct cli *self, const json_t *rows, const char *wha
     json_t *row;
     json_array_foreach ((json_t *)rows, index, row)
         if (is_what(row, what) && count++ < limit)
-            say_row(self, row);
+            print_imported_row(self, row);
     if (count > limit)
         view_say(self, "%-10s %zu more", what, count - limit);
 }
@@ -122,12 +123,12 @@ static void say_rows(const struct cli *self, const json_t *rows, const char *wha
 void view_counts(const json_t *counts, const char *const *kinds, struct str *out)
 {
     for (size_t i = 0; kinds[i]; i++) {
-        long long count = number_of(counts, kinds[i]);
+        long long count = view_integer(counts, kinds[i]);
         bool conflict = strcmp(kinds[i], "conflict") == 0,
              warning = strcmp(kinds[i], "warning") == 0;
         if (count > 0)
             str_printf(out, "%s%lld %s%s%s", out->size ? ", " : "", count, conflict ? "in " : "",
-                       kinds[i], warning ? plural(count) : "");
+                       kinds[i], warning ? plural_suffix(count) : "");
     }
     if (out->size == 0)
         str_adds(out, "nothing to do");
@@ -137,10 +138,10 @@ void view_counts(const json_t *counts, const char *const *kinds, struct str *out
 static void say_sum(struct cli *self, const json_t *json, const char *const *kinds, bool import)
 {
     struct str counts;
-    const char *home = getenv("HOME"), *path = text_of(json, "path");
+    const char *home = getenv("HOME"), *path = view_member(json, "path");
     size_t size = home ? strlen(home) : 0;
     bool near = size > 1 && strncmp(path, home, size) == 0 && path[size] == '/';
-    const char *scope = text_of(json, "scope"), *start = near ? "~" : "";
+    const char *scope = view_member(json, "scope"), *start = near ? "~" : "";
     bool dry = json_is_true(json_object_get(json, "dryRun"));
     path += near ? size : 0;
     str_init(&counts, 1024);
@@ -168,7 +169,7 @@ void view_imported(struct cli *self, const json_t *json)
     static const char *const kinds[] = {"taken",     "waiting", "updated", "merged", "conflict",
                                         "unchanged", "skipped", "warning", NULL};
     view_rows(self, json, kinds, 3, true);
-    if (number_of(json_object_get(json, "counts"), "waiting") > 0)
+    if (view_integer(json_object_get(json, "counts"), "waiting") > 0)
         view_say(self, "What waits is for you to decide: ethos pending; with --yes an import is "
                        "written at once");
 }

@@ -8,7 +8,7 @@
 
 /* ---- the list ------------------------------------------------------------------------------- */
 
-static void add_part(const json_t *row, const char *name, char *out, size_t size)
+static void append_install_part(const json_t *row, const char *name, char *out, size_t size)
 {
     size_t used = strlen(out);
     if (json_is_true(json_object_get(row, name)))
@@ -21,10 +21,10 @@ static void view_agents(struct cli *self, const json_t *list)
     json_t *row;
     json_array_foreach (list, index, row) {
         char parts[64] = "";
-        add_part(row, "mcp", parts, sizeof parts);
-        add_part(row, "hooks", parts, sizeof parts);
-        add_part(row, "instructions", parts, sizeof parts);
-        term_styled(&self->term, TERM_BOLD, "%-12s", text_of(row, "agent"));
+        append_install_part(row, "mcp", parts, sizeof parts);
+        append_install_part(row, "hooks", parts, sizeof parts);
+        append_install_part(row, "instructions", parts, sizeof parts);
+        term_styled(&self->term, TERM_BOLD, "%-12s", view_member(row, "agent"));
         term_printf(&self->term, " %-12s ",
                     json_is_true(json_object_get(row, "found")) ? "found" : "not found");
         term_printf(&self->term, "%s%s\n", *parts ? "uses ethos: " : "does not use ethos", parts);
@@ -37,8 +37,8 @@ static void view_agents(struct cli *self, const json_t *list)
 
 static void say_file(struct cli *self, const json_t *file)
 {
-    const char *backup = text_of(file, "backup"), *state = text_of(file, "state");
-    const char *path = text_of(file, "path");
+    const char *backup = view_member(file, "backup"), *state = view_member(file, "state");
+    const char *path = view_member(file, "path");
     if (strcmp(state, "kept") == 0)
         view_say(self, "%s: had ethos in it before it was installed; left so", path);
     else if (strcmp(state, "shared") == 0)
@@ -50,9 +50,9 @@ static void say_file(struct cli *self, const json_t *file)
 /* Raw, to be pasted. */
 static void print_snippet(struct cli *self, const json_t *snippet)
 {
-    view_say(self, "This belongs into %s:", text_of(snippet, "path"));
+    view_say(self, "This belongs into %s:", view_member(snippet, "path"));
     fflush(stderr);
-    term_text(&self->term, view_str(text_of(snippet, "text")));
+    term_text(&self->term, view_str(view_member(snippet, "text")));
 }
 
 static void view_agent(struct cli *self, const json_t *json)
@@ -61,13 +61,13 @@ static void view_agent(struct cli *self, const json_t *json)
     json_t *row;
     bool refused = false;
     json_array_foreach (json_object_get(json, "files"), index, row) {
-        refused = refused || strcmp(text_of(row, "state"), "refused") == 0;
+        refused = refused || strcmp(view_member(row, "state"), "refused") == 0;
         say_file(self, row);
     }
     json_array_foreach (json_object_get(json, "snippets"), index, row)
         print_snippet(self, row);
     if (!refused && json_array_size(json_object_get(json, "changed")) == 0)
-        view_say(self, "%s: nothing to do", text_of(json, "agent"));
+        view_say(self, "%s: nothing to do", view_member(json, "agent"));
     json_array_foreach (json_object_get(json, "next"), index, row)
         view_say(self, "%s", json_string_value(row));
 }
@@ -80,9 +80,9 @@ static void view_git(struct cli *self, const json_t *json)
     json_t *name;
     json_t *changed = json_object_get(json, "changed");
     json_array_foreach (changed, index, name)
-        view_say(self, "%s: %s changed", text_of(json, "path"), json_string_value(name));
+        view_say(self, "%s: %s changed", view_member(json, "path"), json_string_value(name));
     if (json_array_size(changed) == 0)
-        view_say(self, "%s: nothing to do", text_of(json, "path"));
+        view_say(self, "%s: nothing to do", view_member(json, "path"));
 }
 
 void view_uninstall(struct cli *self, const json_t *json)
@@ -111,30 +111,30 @@ void view_install(struct cli *self, const json_t *json)
 static void print_status_prompt(struct cli *self, const json_t *json)
 {
     const json_t *hooks = json_object_get(json, "hooks"), *folder = json_object_get(json, "folder");
-    long long notes = number_of(folder, "notes");
+    long long notes = view_integer(folder, "notes");
     term_printf(&self->term,
                 STATUS_LABEL "%lld of %lld characters; to agents with hooks %lld of %lld bytes\n",
-                "In prompts", number_of(json, "chars"), number_of(json, "budget"),
-                number_of(hooks, "bytes"), number_of(hooks, "budget"));
+                "In prompts", view_integer(json, "chars"), view_integer(json, "budget"),
+                view_integer(hooks, "bytes"), view_integer(hooks, "budget"));
     if (!json_is_object(folder))
         return;
     term_printf(&self->term, STATUS_LABEL, "This folder");
-    view_path(self, TERM_PLAIN, text_of(folder, "path"));
-    term_printf(&self->term, ", %lld note%s\n", notes, plural(notes));
+    view_path(self, TERM_PLAIN, view_member(folder, "path"));
+    term_printf(&self->term, ", %lld note%s\n", notes, plural_suffix(notes));
 }
 
 static void print_status_agent(struct cli *self, const json_t *row, const char *label)
 {
     char parts[64] = "", time[TERM_WHEN_SIZE];
-    add_part(row, "mcp", parts, sizeof parts);
-    add_part(row, "hooks", parts, sizeof parts);
-    add_part(row, "instructions", parts, sizeof parts);
-    term_printf(&self->term, STATUS_LABEL "%s (%s)", label, text_of(row, "title"), parts);
+    append_install_part(row, "mcp", parts, sizeof parts);
+    append_install_part(row, "hooks", parts, sizeof parts);
+    append_install_part(row, "instructions", parts, sizeof parts);
+    term_printf(&self->term, STATUS_LABEL "%s (%s)", label, view_member(row, "title"), parts);
     view_when(row, "lastRead", time);
-    if (*text_of(row, "lastRead"))
+    if (*view_member(row, "lastRead"))
         term_printf(&self->term, ", read %s", time);
     view_when(row, "lastWrite", time);
-    if (*text_of(row, "lastWrite"))
+    if (*view_member(row, "lastWrite"))
         term_printf(&self->term, ", wrote %s", time);
     term_printf(&self->term, "\n");
 }
@@ -159,7 +159,7 @@ static void print_status_change(struct cli *self, const json_t *change)
         return;
     view_when(change, "time", time);
     term_printf(&self->term, STATUS_LABEL "%s: %s by %s\n", "Last change", time,
-                text_of(change, "key"), text_of(change, "actor"));
+                view_member(change, "key"), view_member(change, "actor"));
 }
 
 static void print_needs(struct cli *self, const json_t *needs)
@@ -171,9 +171,9 @@ static void print_needs(struct cli *self, const json_t *needs)
     else
         term_styled(&self->term, TERM_BOLD, "\nNeeds you\n");
     json_array_foreach ((json_t *)needs, index, row) {
-        const char *subject = text_of(row, "subject"), *remedy = text_of(row, "remedy");
+        const char *subject = view_member(row, "subject"), *remedy = view_member(row, "remedy");
         term_printf(&self->term, "  %s%s%s\n", subject, *subject ? ": " : "",
-                    text_of(row, "problem"));
+                    view_member(row, "problem"));
         if (*remedy)
             term_printf(&self->term, "      -> %s\n", remedy);
     }
@@ -181,9 +181,9 @@ static void print_needs(struct cli *self, const json_t *needs)
 
 void view_status(struct cli *self, const json_t *json)
 {
-    const char *backend = text_of(json, "backend"), *server = text_of(json, "server");
-    term_printf(&self->term, "ethos %s, home ", text_of(json, "version"));
-    view_path(self, TERM_PLAIN, text_of(json, "home"));
+    const char *backend = view_member(json, "backend"), *server = view_member(json, "server");
+    term_printf(&self->term, "ethos %s, home ", view_member(json, "version"));
+    view_path(self, TERM_PLAIN, view_member(json, "home"));
     term_printf(&self->term, "%s%s\n\n", *backend ? ", memory in " : "", backend);
     print_status_prompt(self, json);
     print_status_agents(self, json);

@@ -8,18 +8,18 @@
 #include "cli/cli.h"
 
 /* "" and 0 for what is null or missing. */
-static inline const char *text_of(const json_t *object, const char *name)
+static inline const char *view_member(const json_t *object, const char *name)
 {
     const char *value = json_string_value(json_object_get(object, name));
     return value ? value : "";
 }
 
-static inline long long number_of(const json_t *object, const char *name)
+static inline long long view_integer(const json_t *object, const char *name)
 {
     return (long long)json_integer_value(json_object_get(object, name));
 }
 
-static inline const char *plural(long long number)
+static inline const char *plural_suffix(long long number)
 {
     return number == 1 ? "" : "s";
 }

@@ -10,14 +10,15 @@
 
 static const char *error_of(const json_t *event)
 {
-    return text_of(json_object_get(event, "error"), "message");
+    return view_member(json_object_get(event, "error"), "message");
 }
 
 static void say_begin(const struct cli *self, const json_t *event)
 {
     bool two_way = json_is_true(json_object_get(event, "twoWay"));
-    view_say(self, "%s %s %s%s. Ctrl-C ends it.", text_of(event, "backend"), two_way ? "<->" : "->",
-             text_of(event, "folder"), two_way ? "" : ", read-only (--two-way takes edits)");
+    view_say(self, "%s %s %s%s. Ctrl-C ends it.", view_member(event, "backend"),
+             two_way ? "<->" : "->", view_member(event, "folder"),
+             two_way ? "" : ", read-only (--two-way takes edits)");
 }
 
 static void print_change(struct cli *self, const json_t *event, const char *arrow)
@@ -25,8 +26,8 @@ static void print_change(struct cli *self, const json_t *event, const char *arro
     const char *more = json_is_true(json_object_get(event, "removed"))  ? "  removed"
                        : json_is_true(json_object_get(event, "merged")) ? "  merged"
                                                                         : "";
-    term_printf(&self->term, "%s %s %s%s\n", text_of(event, "backend"), arrow,
-                text_of(event, "path"), more);
+    term_printf(&self->term, "%s %s %s%s\n", view_member(event, "backend"), arrow,
+                view_member(event, "path"), more);
     fflush(self->term.out);
 }
 
@@ -51,8 +52,8 @@ static void say_removed(const struct cli *self, const json_t *event)
         self,
         "%s was deleted in the folder, and so it is at %s; to bring it back: ethos memory undo "
         "--scope %s --key %s",
-        text_of(event, "path"), text_of(event, "backend"), text_of(event, "scope"),
-        text_of(event, "key"));
+        view_member(event, "path"), view_member(event, "backend"), view_member(event, "scope"),
+        view_member(event, "key"));
 }
 
 static void say_absorbed(struct cli *self, const json_t *event)
@@ -63,11 +64,11 @@ static void say_absorbed(struct cli *self, const json_t *event)
         say_removed(self, event);
 }
 
-static void say_kept(const struct cli *self, const json_t *event)
+static void print_conflict_copy(const struct cli *self, const json_t *event)
 {
-    const char *path = text_of(event, "path"), *backend = text_of(event, "backend");
+    const char *path = view_member(event, "path"), *backend = view_member(event, "backend");
     char option[256];
-    name_option(text_of(event, "scope"), option);
+    name_option(view_member(event, "scope"), option);
     if (json_is_true(json_object_get(event, "merged")))
         view_say(self,
                  "warning: %s contradicts what %s has, which stays; the whole text of the file is "
@@ -78,21 +79,22 @@ static void say_kept(const struct cli *self, const json_t *event)
                  "warning: %s was edited where something was forgotten at %s, which stays so; the "
                  "text of the file is kept in the folder: ethos --home %s%s conflicts list. To "
                  "forget it there, too: ethos --home %s%s memory forget TEXT",
-                 path, backend, text_of(event, "folder"), option, text_of(event, "folder"), option);
+                 path, backend, view_member(event, "folder"), option, view_member(event, "folder"),
+                 option);
     else if (json_is_true(json_object_get(event, "twoWay")))
         view_say(self, "warning: a text of %s is kept beside it: ethos --home %s%s conflicts list",
-                 path, text_of(event, "folder"), option);
+                 path, view_member(event, "folder"), option);
     else
         view_say(self,
                  "warning: %s was edited, and this folder is read-only; the edit is kept: ethos "
                  "--home %s%s conflicts list. With --two-way edits go to %s",
-                 path, text_of(event, "folder"), option, backend);
+                 path, view_member(event, "folder"), option, backend);
 }
 
 static void say_failed(const struct cli *self, const json_t *event)
 {
-    const char *hint = text_of(json_object_get(event, "error"), "hint");
-    view_say(self, "warning: %s: %s%s%s", text_of(event, "path"), error_of(event),
+    const char *hint = view_member(json_object_get(event, "error"), "hint");
+    view_say(self, "warning: %s: %s%s%s", view_member(event, "path"), error_of(event),
              *hint ? "; " : "", hint);
 }
 
@@ -102,19 +104,19 @@ static void say_refilled(const struct cli *self, const json_t *event)
              "warning: %lld of %lld files were deleted at once: they come again, and nothing is "
              "removed at %s. If they are to go: delete them, then ethos memory mirror %s --two-way "
              "--once --delete",
-             number_of(event, "gone"), number_of(event, "known"), text_of(event, "backend"),
-             text_of(event, "folder"));
+             view_integer(event, "gone"), view_integer(event, "known"),
+             view_member(event, "backend"), view_member(event, "folder"));
 }
 
 static void say_in_step(const struct cli *self, long long texts)
 {
-    view_say(self, "%lld text%s in step.", texts, plural(texts));
+    view_say(self, "%lld text%s in step.", texts, plural_suffix(texts));
 }
 
 void view_tell(void *arg, const json_t *event)
 {
     struct cli *self = arg;
-    const char *what = text_of(event, "what"), *backend = text_of(event, "backend");
+    const char *what = view_member(event, "what"), *backend = view_member(event, "backend");
     if (strcmp(what, "page") == 0)
         view_page(self, event);
     else if (strcmp(what, "begin") == 0)
@@ -124,16 +126,16 @@ void view_tell(void *arg, const json_t *event)
     else if (strcmp(what, "backend") == 0)
         say_absorbed(self, event);
     else if (strcmp(what, "kept") == 0)
-        say_kept(self, event);
+        print_conflict_copy(self, event);
     else if (strcmp(what, "failed") == 0)
         say_failed(self, event);
     else if (strcmp(what, "skipped") == 0)
         view_say(self, "%s at %s is not in this folder: the home has it elsewhere",
-                 text_of(event, "scope"), backend);
+                 view_member(event, "scope"), backend);
     else if (strcmp(what, "refilled") == 0)
         say_refilled(self, event);
     else if (strcmp(what, "inStep") == 0)
-        say_in_step(self, number_of(event, "known"));
+        say_in_step(self, view_integer(event, "known"));
     else if (strcmp(what, "away") == 0)
         view_say(self, "%s is out of reach: %s. It is tried again.", backend, error_of(event));
     else if (strcmp(what, "back") == 0)
@@ -143,7 +145,7 @@ void view_tell(void *arg, const json_t *event)
 void view_mirrored(struct cli *self, const json_t *json)
 {
     if (json_is_true(json_object_get(json, "once")))
-        say_in_step(self, number_of(json, "texts"));
+        say_in_step(self, view_integer(json, "texts"));
     else
-        view_say(self, "Ended. %s is no longer kept in step.", text_of(json, "folder"));
+        view_say(self, "Ended. %s is no longer kept in step.", view_member(json, "folder"));
 }

@@ -32,9 +32,9 @@ static void print_reason(struct cli *self, const char *text, long long line)
 }
 
 /* What a note is called on the command line: its file without ".md". */
-static void name_of(const json_t *note, char out[static ETHOS_MAX_KEY + 1])
+static void name_without_suffix(const json_t *note, char out[static ETHOS_MAX_KEY + 1])
 {
-    const char *key = text_of(note, "key");
+    const char *key = view_member(note, "key");
     snprintf(out, ETHOS_MAX_KEY + 1, "%.*s", (int)strlen(key) - 3, key);
 }
 
@@ -58,18 +58,18 @@ static void print_reasons(struct cli *self, const json_t *note)
     json_t *row;
     if (!json_is_true(json_object_get(note, "listed")))
         print_reason(self, "not in the index; ethos notes reindex adds it", 0);
-    if (*text_of(note, "stale"))
-        print_reason(self, text_of(note, "stale"), 0);
+    if (*view_member(note, "stale"))
+        print_reason(self, view_member(note, "stale"), 0);
     json_array_foreach (json_object_get(note, "findings"), index, row)
-        if (strcmp(text_of(row, "kind"), "unlisted") != 0)
-            print_reason(self, text_of(row, "text"), number_of(row, "line"));
+        if (strcmp(view_member(row, "kind"), "unlisted") != 0)
+            print_reason(self, view_member(row, "text"), view_integer(row, "line"));
 }
 
 static void print_note(struct cli *self, const json_t *note, int column)
 {
     char name[ETHOS_MAX_KEY + 1];
-    const char *title = text_of(note, "title"), *hook = text_of(note, "hook");
-    name_of(note, name);
+    const char *title = view_member(note, "title"), *hook = view_member(note, "hook");
+    name_without_suffix(note, name);
     title = says_more(title, name) ? title : "";
     hook = strcmp(hook, title) != 0 ? hook : "";
     term_printf(&self->term, "  ");
@@ -92,7 +92,7 @@ static int name_column(const struct term *term, const json_t *notes)
     int column = 0, most = term->width / 2 < NAME_WIDTH ? term->width / 2 : NAME_WIDTH;
     json_array_foreach ((json_t *)notes, index, row) {
         char name[ETHOS_MAX_KEY + 1];
-        name_of(row, name);
+        name_without_suffix(row, name);
         int width = term_width(view_str(name));
         if (width > column && width <= most)
             column = width;
@@ -106,16 +106,16 @@ static void print_index(struct cli *self, const json_t *index)
         return;
     term_styled(&self->term, TERM_BOLD, "Index in the prompt");
     term_printf(&self->term, ": ");
-    view_gauge(self, number_of(index, "chars"), number_of(index, "budget"));
-    long long lost = number_of(index, "omittedChars");
+    view_gauge(self, view_integer(index, "chars"), view_integer(index, "budget"));
+    long long lost = view_integer(index, "omittedChars");
     if (lost > 0) {
         term_styled(&self->term, TERM_WARN, "Left out");
         term_printf(&self->term,
                     ": the first %lld character%s; raise prefetch.maxChars, or shorten the index\n",
-                    lost, plural(lost));
+                    lost, plural_suffix(lost));
     }
     const json_t *hooks = json_object_get(index, "hooks");
-    long long notes = number_of(hooks, "notes"), all = number_of(hooks, "of");
+    long long notes = view_integer(hooks, "notes"), all = view_integer(hooks, "of");
     if (notes < all) {
         term_styled(&self->term, TERM_WARN, "To agents with hooks");
         term_printf(&self->term, ": the last %lld of %lld lines; prompts recall the others\n",
@@ -143,7 +143,7 @@ void view_notes(struct cli *self, const json_t *json)
     json_t *row, *notes = json_object_get(json, "notes");
     bool part = !json_object_get(json, "scope"); // of a list that goes on
     if (json_array_size(notes) == 0 && !self->paged) {
-        say_none(self, text_of(json, "scope"));
+        say_none(self, view_member(json, "scope"));
         return;
     }
     int column = name_column(&self->term, notes);
@@ -156,11 +156,11 @@ void view_notes(struct cli *self, const json_t *json)
     term_printf(&self->term, "\n");
     print_index(self, json_object_get(json, "index"));
     term_finish(&self->term);
-    if (number_of(json, "stale") > 0)
+    if (view_integer(json, "stale") > 0)
         view_say(self, "%lld note%s to look at; ethos notes check looks again",
-                 number_of(json, "stale"), plural(number_of(json, "stale")));
-    if (*text_of(json, "nextCursor"))
-        view_say(self, "There is more: --cursor %s", text_of(json, "nextCursor"));
+                 view_integer(json, "stale"), plural_suffix(view_integer(json, "stale")));
+    if (*view_member(json, "nextCursor"))
+        view_say(self, "There is more: --cursor %s", view_member(json, "nextCursor"));
 }
 
 /* "running-the-tests.md -> redis.md" */
@@ -170,21 +170,21 @@ void view_graph(struct cli *self, const json_t *json)
     json_t *link, *links = json_object_get(json, "links");
     long long notes = (long long)json_array_size(json_object_get(json, "nodes"));
     if (notes == 0) {
-        say_none(self, text_of(json, "scope"));
+        say_none(self, view_member(json, "scope"));
         return;
     }
     if (!self->no_pager)
         term_page(&self->term);
     json_array_foreach (links, index, link) {
         bool broken = json_is_true(json_object_get(link, "broken"));
-        term_printf(&self->term, "%s -> ", text_of(link, "from"));
-        term_styled(&self->term, broken ? TERM_WARN : TERM_PLAIN, "%s%s", text_of(link, "to"),
+        term_printf(&self->term, "%s -> ", view_member(link, "from"));
+        term_styled(&self->term, broken ? TERM_WARN : TERM_PLAIN, "%s%s", view_member(link, "to"),
                     broken ? " (no such note)" : "");
         term_printf(&self->term, "\n");
     }
     term_finish(&self->term);
-    view_say(self, "%lld note%s, %lld link%s between them", notes, plural(notes),
-             (long long)json_array_size(links), plural((long long)json_array_size(links)));
+    view_say(self, "%lld note%s, %lld link%s between them", notes, plural_suffix(notes),
+             (long long)json_array_size(links), plural_suffix((long long)json_array_size(links)));
 }
 
 /* Above the text of a note, on a terminal. */
@@ -192,14 +192,14 @@ void view_note_head(struct cli *self, const json_t *note)
 {
     size_t index;
     json_t *row;
-    term_styled(&self->term, TERM_BOLD, "%s", text_of(note, "title"));
+    term_styled(&self->term, TERM_BOLD, "%s", view_member(note, "title"));
     term_printf(&self->term, "  ");
-    view_path(self, TERM_DIM, text_of(note, "path"));
+    view_path(self, TERM_DIM, view_member(note, "path"));
     term_printf(&self->term, "\n");
-    if (*text_of(note, "stale"))
-        print_reason(self, text_of(note, "stale"), 0);
+    if (*view_member(note, "stale"))
+        print_reason(self, view_member(note, "stale"), 0);
     json_array_foreach (json_object_get(note, "findings"), index, row)
-        print_reason(self, text_of(row, "text"), number_of(row, "line"));
+        print_reason(self, view_member(row, "text"), view_integer(row, "line"));
     term_printf(&self->term, "\n");
 }
 
@@ -213,20 +213,21 @@ static void say_advice(struct cli *self, const json_t *json)
     struct str names;
     str_init(&names, VIEW_COMMAND_BYTES);
     for (size_t i = 0; i < json_array_size(similar); i++)
-        str_printf(&names, "%s%s", i > 0 ? ", " : "", text_of(json_array_get(similar, i), "key"));
+        str_printf(&names, "%s%s", i > 0 ? ", " : "",
+                   view_member(json_array_get(similar, i), "key"));
     if (names.size > 0)
         view_say(self, "similar: %s", names.data);
     str_release(&names);
-    if (*text_of(json, "warning"))
-        view_say(self, "warning: %s", text_of(json, "warning"));
-    if (json_is_null(index) && strcmp(text_of(json, "scope"), "global") == 0)
+    if (*view_member(json, "warning"))
+        view_say(self, "warning: %s", view_member(json, "warning"));
+    if (json_is_null(index) && strcmp(view_member(json, "scope"), "global") == 0)
         view_say(self, "warning: prompts do not show it: globalMemory is off");
-    long long lost = number_of(index, "omittedChars");
+    long long lost = view_integer(index, "omittedChars");
     if (lost > 0)
         view_say(self,
                  "warning: the index has outgrown its share of the prompt by %lld character%s; its "
                  "first lines are left out there",
-                 lost, plural(lost));
+                 lost, plural_suffix(lost));
 }
 
 void view_remembered(struct cli *self, const json_t *json)
@@ -235,10 +236,11 @@ void view_remembered(struct cli *self, const json_t *json)
                                            {"appended", "Added to"},
                                            {"replaced", "Replaced the text of"},
                                            {"unchanged", "Already in"}};
-    const char *effect = text_of(json, "effect");
+    const char *effect = view_member(json, "effect");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(effect, words[i][0]) == 0)
-            view_say(self, "%s %s (%s)", words[i][1], text_of(json, "key"), text_of(json, "scope"));
+            view_say(self, "%s %s (%s)", words[i][1], view_member(json, "key"),
+                     view_member(json, "scope"));
     bool more = json_object_get(self->args, "hook") || json_object_get(self->args, "type");
     if (more && strcmp(effect, "unchanged") == 0)
         view_say(self, "Its hook and type are as they were; --replace sets them");
@@ -247,9 +249,9 @@ void view_remembered(struct cli *self, const json_t *json)
 
 void view_written_note(struct cli *self, const json_t *json)
 {
-    bool changed = strcmp(text_of(json, "effect"), "unchanged") != 0;
-    view_say(self, "%s %s (%s)", changed ? "Corrected" : "Unchanged:", text_of(json, "key"),
-             text_of(json, "scope"));
+    bool changed = strcmp(view_member(json, "effect"), "unchanged") != 0;
+    view_say(self, "%s %s (%s)", changed ? "Corrected" : "Unchanged:", view_member(json, "key"),
+             view_member(json, "scope"));
     say_advice(self, json);
 }
 
@@ -257,7 +259,7 @@ void view_written_note(struct cli *self, const json_t *json)
 void view_removed(struct cli *self, const json_t *json)
 {
     const json_t *row = json_array_get(json_object_get(json, "written"), 0);
-    const char *key = text_of(row, "key"), *scope = text_of(row, "scope");
+    const char *key = view_member(row, "key"), *scope = view_member(row, "scope");
     bool elsewhere = strncmp(scope, "workspace:", 10) != 0;
     int stem = (int)strlen(key) - 3; // .md
     struct str program, file;
@@ -269,7 +271,7 @@ void view_removed(struct cli *self, const json_t *json)
     str_init(&program, VIEW_COMMAND_BYTES);
     str_init(&file, VIEW_COMMAND_BYTES);
     view_program(self, &program);
-    view_option(&file, "--scope", elsewhere ? scope : text_of(self->args, "scope"));
+    view_option(&file, "--scope", elsewhere ? scope : view_member(self->args, "scope"));
     view_say(self, "Removed %s and its line; %s notes undo %.*s%s brings both back", key,
              program.data, stem, key, file.data);
     str_release(&program);
@@ -284,7 +286,7 @@ static const char *short_scope(const char *scope)
 
 static void say_transferred(struct cli *self, const json_t *json)
 {
-    const char *key = text_of(json, "key"), *from = text_of(json, "from");
+    const char *key = view_member(json, "key"), *from = view_member(json, "from");
     int stem = (int)strlen(key) - 3; // .md
     struct str program;
     if (json_array_size(json_object_get(json, "written")) == 0) {
@@ -294,7 +296,7 @@ static void say_transferred(struct cli *self, const json_t *json)
     str_init(&program, VIEW_COMMAND_BYTES);
     view_program(self, &program);
     view_say(self, "Moved %s from %s to %s; %s notes mv %.*s --scope %s moves it back", key, from,
-             text_of(json, "to"), program.data, stem, key, short_scope(from));
+             view_member(json, "to"), program.data, stem, key, short_scope(from));
     str_release(&program);
 }
 
@@ -308,16 +310,16 @@ void view_moved(struct cli *self, const json_t *json)
     size_t index;
     json_t *row;
     const json_t *written = json_object_get(json, "written");
-    const char *key = text_of(json, "key");
+    const char *key = view_member(json, "key");
     long long links = 0;
     json_array_foreach ((json_t *)written, index, row)
         links += !json_is_null(json_object_get(row, "revision")) &&
-                 strcmp(text_of(row, "key"), key) != 0 &&
-                 strcmp(text_of(row, "key"), "MEMORY.md") != 0;
+                 strcmp(view_member(row, "key"), key) != 0 &&
+                 strcmp(view_member(row, "key"), "MEMORY.md") != 0;
     view_say(self, json_array_size(written) > 0 ? "The note is now %s" : "The note is %s already",
              key);
     if (links > 0)
-        view_say(self, "Links in %lld other note%s follow", links, plural(links));
+        view_say(self, "Links in %lld other note%s follow", links, plural_suffix(links));
 }
 
 void view_reindexed(struct cli *self, const json_t *json)
@@ -325,11 +327,11 @@ void view_reindexed(struct cli *self, const json_t *json)
     size_t index;
     json_t *row, *mended = json_object_get(json, "mended");
     json_array_foreach (mended, index, row) {
-        const char *problem = text_of(row, "problem"), *key = text_of(row, "key");
+        const char *problem = view_member(row, "problem"), *key = view_member(row, "key");
         if (*problem == 'u')
             term_printf(&self->term, "added    %s: had no line\n", key);
         else
-            term_printf(&self->term, "removed  line %lld, %s: %s\n", number_of(row, "line"), key,
+            term_printf(&self->term, "removed  line %lld, %s: %s\n", view_integer(row, "line"), key,
                         *problem == 'm' ? "there is no such note" : "had a line already");
     }
     if (json_array_size(mended) == 0)
@@ -340,15 +342,16 @@ void view_reindexed(struct cli *self, const json_t *json)
 
 static void say_checked(const struct cli *self, const json_t *checked)
 {
-    long long notes = number_of(checked, "notes"), claims = number_of(checked, "claims"),
-              findings = number_of(checked, "findings"), verified = number_of(checked, "verified");
+    long long notes = view_integer(checked, "notes"), claims = view_integer(checked, "claims"),
+              findings = view_integer(checked, "findings"),
+              verified = view_integer(checked, "verified");
     char found[64] = "nothing to mend";
     if (findings > 0)
-        snprintf(found, sizeof found, "%lld finding%s", findings, plural(findings));
-    view_say(self, "%lld note%s, %lld claim%s looked up, %s", notes, plural(notes), claims,
-             plural(claims), found);
+        snprintf(found, sizeof found, "%lld finding%s", findings, plural_suffix(findings));
+    view_say(self, "%lld note%s, %lld claim%s looked up, %s", notes, plural_suffix(notes), claims,
+             plural_suffix(claims), found);
     if (verified > 0)
-        view_say(self, "%lld note%s verified today", verified, plural(verified));
+        view_say(self, "%lld note%s verified today", verified, plural_suffix(verified));
     else if (json_is_true(json_object_get(self->args, "confirm")))
         view_say(self, "The note was verified today already");
 }
@@ -360,7 +363,7 @@ static void say_remedies(const struct cli *self, const json_t *findings)
     json_t *row;
     bool lines = false, old = false, texts = false;
     json_array_foreach ((json_t *)findings, index, row) {
-        const char *kind = text_of(row, "kind");
+        const char *kind = view_member(row, "kind");
         if (json_is_true(json_object_get(row, "fixed")) || strcmp(kind, "unchecked") == 0)
             continue;
         bool line = strcmp(kind, "unlisted") == 0 || strcmp(kind, "missing") == 0 ||
@@ -385,10 +388,10 @@ void view_checked(struct cli *self, const json_t *json)
     const json_t *checked = json_object_get(json, "checked");
     json_array_foreach (json_object_get(json, "findings"), index, row) {
         bool fixed = json_is_true(json_object_get(row, "fixed"));
-        term_styled(&self->term, TERM_BOLD, "%s", text_of(row, "key"));
-        if (number_of(row, "line") > 0)
-            term_styled(&self->term, TERM_BOLD, ":%lld", number_of(row, "line"));
-        term_printf(&self->term, ": %s", text_of(row, "text"));
+        term_styled(&self->term, TERM_BOLD, "%s", view_member(row, "key"));
+        if (view_integer(row, "line") > 0)
+            term_styled(&self->term, TERM_BOLD, ":%lld", view_integer(row, "line"));
+        term_printf(&self->term, ": %s", view_member(row, "text"));
         term_styled(&self->term, TERM_GOOD, "%s", fixed ? " (mended)" : "");
         term_printf(&self->term, "\n");
     }
@@ -398,5 +401,5 @@ void view_checked(struct cli *self, const json_t *json)
 
 void view_promoted(struct cli *self, const json_t *json)
 {
-    view_say(self, "Wrote %s; the note points there now", text_of(json, "skill"));
+    view_say(self, "Wrote %s; the note points there now", view_member(json, "skill"));
 }

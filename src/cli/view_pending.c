@@ -23,11 +23,11 @@ static void when_of(const json_t *row, char out[TERM_WHEN_SIZE])
 /* "codex/mcp (agent)" */
 static void who_of(const json_t *row, char *out, size_t size)
 {
-    const char *actor = text_of(row, "actor"), *via = text_of(row, "via"),
-               *trust = text_of(row, "trust");
+    const char *actor = view_member(row, "actor"), *via = view_member(row, "via"),
+               *trust = view_member(row, "trust");
     bool both = *via && strcmp(actor, via) != 0;
-    snprintf(out, size, "%s%s%s%s%s%s", *actor ? actor : text_of(row, "source"), both ? "/" : "",
-             both ? via : "", *trust ? " (" : "", trust, *trust ? ")" : "");
+    snprintf(out, size, "%s%s%s%s%s%s", *actor ? actor : view_member(row, "source"),
+             both ? "/" : "", both ? via : "", *trust ? " (" : "", trust, *trust ? ")" : "");
 }
 
 /* What would be written, in one line. */
@@ -47,16 +47,16 @@ static struct ethos_view first_line(const json_t *update)
     return VIEW("");
 }
 
-static void print_row(struct cli *self, const json_t *row)
+static void print_pending_row(struct cli *self, const json_t *row)
 {
     char when[TERM_WHEN_SIZE], who[128];
     const json_t *update = json_object_get(row, "update");
     when_of(row, when);
     who_of(row, who, sizeof who);
-    term_styled(&self->term, TERM_BOLD, "%.*s", SHORT_ID, text_of(row, "id"));
+    term_styled(&self->term, TERM_BOLD, "%.*s", SHORT_ID, view_member(row, "id"));
     term_styled(&self->term, TERM_DIM, "  %s  %s", when, who);
-    term_printf(&self->term, "  %s %s %s\n", text_of(update, "action"), text_of(row, "scopeId"),
-                text_of(update, "key"));
+    term_printf(&self->term, "  %s %s %s\n", view_member(update, "action"),
+                view_member(row, "scopeId"), view_member(update, "key"));
     struct ethos_view line = first_line(update);
     if (line.size > 0) {
         term_printf(&self->term, "          ");
@@ -77,10 +77,10 @@ void view_pending(struct cli *self, const json_t *json)
     if (!self->no_pager)
         term_page(&self->term);
     json_array_foreach ((json_t *)rows, index, row)
-        print_row(self, row);
+        print_pending_row(self, row);
     term_finish(&self->term);
     view_say(self, "%zu change%s wait%s for approval; run ethos pending", count,
-             plural((long long)count), count == 1 ? "s" : "");
+             plural_suffix((long long)count), count == 1 ? "s" : "");
 }
 
 void view_pending_one(struct cli *self, const json_t *json)
@@ -92,18 +92,18 @@ void view_pending_one(struct cli *self, const json_t *json)
     struct ethos_view diff = json_view(json, "diff");
     when_of(json, when);
     who_of(json, who, sizeof who);
-    term_printf(&self->term, "%-10s%s\n%-10s%s, %s\n%-10s%s %s %s\n", "Id", text_of(json, "id"),
-                "From", who, when, "Would", text_of(update, "action"), text_of(json, "scopeId"),
-                text_of(update, "key"));
-    if (*text_of(json, "sessionId"))
-        term_printf(&self->term, "%-10s%s\n", "Session", text_of(json, "sessionId"));
+    term_printf(&self->term, "%-10s%s\n%-10s%s, %s\n%-10s%s %s %s\n", "Id", view_member(json, "id"),
+                "From", who, when, "Would", view_member(update, "action"),
+                view_member(json, "scopeId"), view_member(update, "key"));
+    if (*view_member(json, "sessionId"))
+        term_printf(&self->term, "%-10s%s\n", "Session", view_member(json, "sessionId"));
     json_array_foreach (json_object_get(json, "reasons"), index, reason)
         term_printf(&self->term, "%-10s%s\n", index == 0 ? "Why" : "", json_string_value(reason));
-    if (*text_of(json, "editedFrom"))
+    if (*view_member(json, "editedFrom"))
         term_printf(&self->term, "%-10s%s\n", "Edited", "you have changed its text");
     if (json_is_true(json_object_get(json, "moved")))
         term_printf(&self->term, "%-10s%s\n", "Since", "the file was changed meanwhile");
-    term_printf(&self->term, "%-10s%s\n\n", "Hash", text_of(json, "hash"));
+    term_printf(&self->term, "%-10s%s\n\n", "Hash", view_member(json, "hash"));
     if (diff.size > 0)
         view_lines_of_diff(self, diff);
     else
@@ -113,16 +113,16 @@ void view_pending_one(struct cli *self, const json_t *json)
 void view_approved(struct cli *self, const json_t *json)
 {
     view_report(self, json);
-    if (*text_of(json, "rule"))
-        view_say(self, "Added to approval.yaml: %s", text_of(json, "rule"));
-    if (*text_of(json, "id"))
+    if (*view_member(json, "rule"))
+        view_say(self, "Added to approval.yaml: %s", view_member(json, "rule"));
+    if (*view_member(json, "id"))
         view_say(self, "Approved %.*s; ethos memory undo takes it back", SHORT_ID,
-                 text_of(json, "id"));
+                 view_member(json, "id"));
 }
 
 void view_decided(struct cli *self, const json_t *json)
 {
-    bool never = strcmp(text_of(json, "decided"), "never") == 0;
-    view_say(self, "%s %.*s%s", "Rejected", SHORT_ID, text_of(json, "id"),
+    bool never = strcmp(view_member(json, "decided"), "never") == 0;
+    view_say(self, "%s %.*s%s", "Rejected", SHORT_ID, view_member(json, "id"),
              never ? "; it will not be proposed again" : "");
 }

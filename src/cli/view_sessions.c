@@ -36,8 +36,8 @@ static int id_digits(const struct cli *self, const json_t *rows, const char *mem
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < i; j++) {
             const json_t *a = json_array_get(rows, i), *b = json_array_get(rows, j);
-            const char *left = text_of(member ? json_object_get(a, member) : a, "id");
-            const char *right = text_of(member ? json_object_get(b, member) : b, "id");
+            const char *left = view_member(member ? json_object_get(a, member) : a, "id");
+            const char *right = view_member(member ? json_object_get(b, member) : b, "id");
             int same = common_start(left, right) + 1;
             if (same > digits && strcmp(left, right) != 0)
                 digits = same;
@@ -52,7 +52,7 @@ void view_session_name(const json_t *row, char out[VIEW_SESSION_SIZE])
     struct ethos_view title = json_view(row, "displayTitle");
     size_t size = term_fit(title, NAME_COLUMNS, &used);
     if (view_blank(title))
-        snprintf(out, VIEW_SESSION_SIZE, "%.*s", ID_DIGITS, text_of(row, "id"));
+        snprintf(out, VIEW_SESSION_SIZE, "%.*s", ID_DIGITS, view_member(row, "id"));
     else
         snprintf(out, VIEW_SESSION_SIZE, "%.*s%s", (int)size, title.data,
                  size < title.size ? "…" : "");
@@ -86,11 +86,12 @@ static struct columns columns_of(const struct cli *self, const json_t *rows)
 /* "~/work/app, 12 turns" */
 static void about_of(const json_t *row, bool folder, char *out, size_t size)
 {
-    long long turns = number_of(row, "turnCount");
-    const char *path = folder ? text_of(row, "workingDir") : "", *below = view_below_home(path);
+    long long turns = view_integer(row, "turnCount");
+    const char *path = folder ? view_member(row, "workingDir") : "", *below = view_below_home(path);
     char count[32] = "";
     if (turns > 0)
-        snprintf(count, sizeof count, "%s%lld turn%s", *path ? ", " : "", turns, plural(turns));
+        snprintf(count, sizeof count, "%s%lld turn%s", *path ? ", " : "", turns,
+                 plural_suffix(turns));
     snprintf(out, size, "%s%s%s", below ? "~" : "", below ? below : path, count);
 }
 
@@ -109,7 +110,7 @@ static void print_session(struct cli *self, const json_t *row, const struct colu
     view_when(row, "updatedAt", when);
     about_of(row, columns->folders, about, sizeof about);
     term_printf(term, "%s ", json_is_true(json_object_get(row, "pinned")) ? "*" : " ");
-    term_styled(term, TERM_BOLD, "%.*s", columns->digits, text_of(row, "id"));
+    term_styled(term, TERM_BOLD, "%.*s", columns->digits, view_member(row, "id"));
     term_styled(term, TERM_DIM, "  %-*s  ", columns->when, when);
     int left = term->tty ? term->width - 6 - columns->digits - columns->when : INT_MAX;
     int aside = *about ? term_width(view_str(about)) + 2 : 0;
@@ -143,8 +144,8 @@ static void say_none(const struct cli *self)
 #define MORE_BYTES 8192 /* of a command that is proposed */
 
 /* An option as it was given, if it was. */
-static void add_option(const struct cli *self, const char *name, const char *option,
-                       struct str *out)
+static void append_given_option(const struct cli *self, const char *name, const char *option,
+                                struct str *out)
 {
     const json_t *value = json_object_get(self->args, name);
     if (json_is_string(value))
@@ -160,11 +161,11 @@ static void say_more(const struct cli *self, const char *cursor)
 {
     struct str options;
     str_init(&options, MORE_BYTES);
-    add_option(self, "all", "all", &options);
-    add_option(self, "limit", "limit", &options);
-    add_option(self, "personalityId", "personality-id", &options);
-    add_option(self, "since", "since", &options);
-    add_option(self, "until", "until", &options);
+    append_given_option(self, "all", "all", &options);
+    append_given_option(self, "limit", "limit", &options);
+    append_given_option(self, "personalityId", "personality-id", &options);
+    append_given_option(self, "since", "since", &options);
+    append_given_option(self, "until", "until", &options);
     view_say(self, "more: ethos sessions list%s --cursor %s", options.data, cursor);
     str_release(&options);
 }
@@ -173,7 +174,7 @@ void view_sessions(struct cli *self, const json_t *json)
 {
     size_t index;
     json_t *row, *rows = json_object_get(json, "items");
-    const char *cursor = text_of(json, "nextCursor");
+    const char *cursor = view_member(json, "nextCursor");
     if (json_array_size(rows) == 0) {
         say_none(self);
         return;
@@ -196,8 +197,8 @@ static void print_head(struct cli *self, const json_t *session)
     view_when(session, "createdAt", when);
     print_title(self, TERM_BOLD, session, self->term.width);
     term_printf(&self->term, "\n");
-    term_styled(&self->term, TERM_DIM, "%s  begun %s  ", text_of(session, "id"), when);
-    view_path(self, TERM_DIM, text_of(session, "workingDir"));
+    term_styled(&self->term, TERM_DIM, "%s  begun %s  ", view_member(session, "id"), when);
+    view_path(self, TERM_DIM, view_member(session, "workingDir"));
     term_printf(&self->term, "\n");
 }
 
@@ -217,7 +218,7 @@ static void print_short(struct cli *self, struct ethos_view text)
         }
     }
     if (more > 0)
-        term_styled(&self->term, TERM_DIM, "  … %lld more line%s", more, plural(more));
+        term_styled(&self->term, TERM_DIM, "  … %lld more line%s", more, plural_suffix(more));
     if (more > 0)
         term_printf(&self->term, "\n");
 }
@@ -235,7 +236,7 @@ static void print_call(struct cli *self, const json_t *call)
     struct str line;
     const json_t *input = json_object_get(call, "input");
     str_init(&line, SIZE_MAX);
-    str_printf(&line, "-> %s ", text_of(call, "name"));
+    str_printf(&line, "-> %s ", view_member(call, "name"));
     if (input)
         json_print(input, JSON_STYLE_LINE, &line);
     term_printf(&self->term, "  ");
@@ -244,12 +245,12 @@ static void print_call(struct cli *self, const json_t *call)
     str_release(&line);
 }
 
-static void print_message(struct cli *self, const json_t *message)
+static void print_said_message(struct cli *self, const json_t *message)
 {
     size_t index;
     json_t *call;
     char when[TERM_WHEN_SIZE];
-    const char *role = text_of(message, "role"), *tool = text_of(message, "toolName");
+    const char *role = view_member(message, "role"), *tool = view_member(message, "toolName");
     view_when(message, "timestamp", when);
     term_printf(&self->term, "\n");
     term_styled(&self->term, TERM_BOLD, "%s", role);
@@ -267,10 +268,11 @@ static void say_next(const struct cli *self, const json_t *json)
 {
     struct str options;
     str_init(&options, MORE_BYTES);
-    add_option(self, "limit", "limit", &options);
-    add_option(self, "maxChars", "max-chars", &options);
+    append_given_option(self, "limit", "limit", &options);
+    append_given_option(self, "maxChars", "max-chars", &options);
     view_say(self, "more: ethos sessions show %.*s%s --from %s", ID_DIGITS,
-             text_of(json_object_get(json, "session"), "id"), options.data, text_of(json, "next"));
+             view_member(json_object_get(json, "session"), "id"), options.data,
+             view_member(json, "next"));
     str_release(&options);
 }
 
@@ -282,11 +284,11 @@ void view_session(struct cli *self, const json_t *json)
         term_page(&self->term);
     print_head(self, json_object_get(json, "session"));
     json_array_foreach (messages, index, row)
-        print_message(self, row);
+        print_said_message(self, row);
     term_finish(&self->term);
     if (json_array_size(messages) == 0)
         view_say(self, "Nothing was said in it yet");
-    if (*text_of(json, "next"))
+    if (*view_member(json, "next"))
         say_next(self, json);
 }
 
@@ -298,8 +300,8 @@ struct marked {
     size_t start, end;
 };
 
-static void add_shown(struct cli *self, struct marked *marked, const json_t *snippet,
-                      const char *name)
+static void append_snippet_part(struct cli *self, struct marked *marked, const json_t *snippet,
+                                const char *name)
 {
     char *line = term_line(&self->term, json_view(snippet, name));
     str_adds(&marked->line, line ? line : "");
@@ -319,7 +321,7 @@ static void print_marked(struct cli *self, const struct marked *marked, size_t f
 }
 
 /* Where the word that begins at a place ends; the blanks before it belong to it. */
-static size_t word_end(struct ethos_view line, size_t at)
+static size_t find_word_end(struct ethos_view line, size_t at)
 {
     while (at < line.size && line.data[at] == ' ')
         at++;
@@ -333,7 +335,7 @@ static void print_wrapped(struct cli *self, const struct marked *marked, int col
 {
     struct ethos_view line = str_view(&marked->line);
     for (size_t at = 0, end; at < line.size;) {
-        end = word_end(line, at);
+        end = find_word_end(line, at);
         int width = term_width(view_of(line.data + at, end - at));
         if (self->term.tty && column + width > self->term.width && column > indent) {
             term_printf(&self->term, "\n%*s", indent, "");
@@ -357,11 +359,11 @@ static void print_snippet(struct cli *self, const json_t *snippet, int column)
     str_init(&marked.line, LINE_BYTES);
     if (json_is_true(json_object_get(snippet, "cutBefore")))
         str_adds(&marked.line, "…");
-    add_shown(self, &marked, snippet, "before");
+    append_snippet_part(self, &marked, snippet, "before");
     marked.start = marked.line.size;
-    add_shown(self, &marked, snippet, "match");
+    append_snippet_part(self, &marked, snippet, "match");
     marked.end = marked.line.size;
-    add_shown(self, &marked, snippet, "after");
+    append_snippet_part(self, &marked, snippet, "after");
     if (json_is_true(json_object_get(snippet, "cutAfter")))
         str_adds(&marked.line, "…");
     print_wrapped(self, &marked, column, 4);
@@ -373,7 +375,7 @@ static void print_hit(struct cli *self, const json_t *hit)
     const json_t *message = json_object_get(hit, "message");
     char when[TERM_WHEN_SIZE], head[128];
     view_when(message, "timestamp", when);
-    snprintf(head, sizeof head, "  %s, %s: ", when, text_of(message, "role"));
+    snprintf(head, sizeof head, "  %s, %s: ", when, view_member(message, "role"));
     term_styled(&self->term, TERM_DIM, "%s", head);
     print_snippet(self, json_object_get(hit, "snippet"), term_width(view_str(head)));
 }
@@ -394,7 +396,7 @@ void view_hits(struct cli *self, const json_t *json)
         term_page(&self->term);
     json_array_foreach (hits, index, hit) {
         const json_t *session = json_object_get(hit, "session");
-        const char *id = text_of(session, "id");
+        const char *id = view_member(session, "id");
         if (strcmp(id, last) != 0) {
             term_styled(&self->term, TERM_DIM, "%.*s  ", digits, id);
             print_title(self, TERM_BOLD, session, self->term.width - 2 - digits);
@@ -409,7 +411,7 @@ void view_hits(struct cli *self, const json_t *json)
 
 void view_session_id(struct cli *self, const json_t *json)
 {
-    term_printf(&self->term, "%s\n", text_of(json_object_get(json, "session"), "id"));
+    term_printf(&self->term, "%s\n", view_member(json_object_get(json, "session"), "id"));
 }
 
 void view_appended(struct cli *self, const json_t *json)
@@ -421,11 +423,11 @@ void view_appended(struct cli *self, const json_t *json)
 
 void view_taken_back(struct cli *self, const json_t *json)
 {
-    long long messages = number_of(json, "messages");
+    long long messages = view_integer(json, "messages");
     if (messages == 0)
         view_say(self, "Nothing to take back");
     else
-        view_say(self, "Took back %lld message%s", messages, plural(messages));
+        view_say(self, "Took back %lld message%s", messages, plural_suffix(messages));
 }
 
 void view_renamed(struct cli *self, const json_t *json)
@@ -451,16 +453,16 @@ void view_pinned(struct cli *self, const json_t *json)
 void view_deleted(struct cli *self, const json_t *json)
 {
     char name[VIEW_SESSION_SIZE];
-    long long messages = number_of(json, "messages");
+    long long messages = view_integer(json, "messages");
     view_session_name(json_object_get(json, "session"), name);
-    view_say(self, "Deleted %s with %lld message%s", name, messages, plural(messages));
+    view_say(self, "Deleted %s with %lld message%s", name, messages, plural_suffix(messages));
 }
 
 void view_pruned(struct cli *self, const json_t *json)
 {
-    long long sessions = number_of(json, "sessions");
+    long long sessions = view_integer(json, "sessions");
     if (sessions == 0)
         view_say(self, "No session is that old");
     else
-        view_say(self, "Deleted %lld session%s", sessions, plural(sessions));
+        view_say(self, "Deleted %lld session%s", sessions, plural_suffix(sessions));
 }

@@ -10,16 +10,16 @@
 /* "12 notes, 34 KB" */
 static void print_amount(struct cli *self, const json_t *row)
 {
-    long long notes = number_of(row, "notes"), bytes = number_of(row, "bytes");
+    long long notes = view_integer(row, "notes"), bytes = view_integer(row, "bytes");
     if (json_is_null(json_object_get(row, "notes")))
         term_printf(&self->term, "cannot be counted");
     else if (bytes == 0)
         term_printf(&self->term, "no memory");
     else if (bytes < 1024)
-        term_printf(&self->term, "%lld note%s, %lld byte%s", notes, plural(notes), bytes,
-                    plural(bytes));
+        term_printf(&self->term, "%lld note%s, %lld byte%s", notes, plural_suffix(notes), bytes,
+                    plural_suffix(bytes));
     else
-        term_printf(&self->term, "%lld note%s, %lld KB", notes, plural(notes),
+        term_printf(&self->term, "%lld note%s, %lld KB", notes, plural_suffix(notes),
                     (bytes + 512) / 1024);
 }
 
@@ -27,10 +27,10 @@ static void print_place(struct cli *self, const json_t *place)
 {
     bool exists = json_is_true(json_object_get(place, "exists"));
     term_printf(&self->term, "    ");
-    view_path(self, exists ? TERM_PLAIN : TERM_DIM, text_of(place, "path"));
+    view_path(self, exists ? TERM_PLAIN : TERM_DIM, view_member(place, "path"));
     if (!exists)
         term_styled(&self->term, TERM_WARN, " (gone)");
-    term_styled(&self->term, TERM_DIM, "  %s", text_of(place, "lastSeen"));
+    term_styled(&self->term, TERM_DIM, "  %s", view_member(place, "lastSeen"));
     term_printf(&self->term, "\n");
 }
 
@@ -39,16 +39,16 @@ static void print_workspace(struct cli *self, const json_t *row, const char *cur
     size_t index;
     json_t *place;
     const json_t *paths = json_object_get(row, "paths");
-    bool here = strcmp(text_of(row, "id"), current) == 0;
+    bool here = strcmp(view_member(row, "id"), current) == 0;
     term_styled(&self->term, here ? TERM_BOLD : TERM_PLAIN, "%s %-*s", here ? "*" : " ", column,
-                text_of(row, "id"));
+                view_member(row, "id"));
     term_printf(&self->term, "  ");
     print_amount(self, row);
     term_printf(&self->term, "\n");
     json_array_foreach ((json_t *)paths, index, place)
         print_place(self, place);
-    if (*text_of(row, "problem"))
-        term_styled(&self->term, TERM_BAD, "    %s\n", text_of(row, "problem"));
+    if (*view_member(row, "problem"))
+        term_styled(&self->term, TERM_BAD, "    %s\n", view_member(row, "problem"));
     else if (json_array_size(paths) == 0)
         term_styled(&self->term, TERM_DIM, "    no folder recorded\n");
 }
@@ -59,7 +59,7 @@ static int id_column(const json_t *rows)
     size_t index, column = 0;
     json_t *row;
     json_array_foreach ((json_t *)rows, index, row) {
-        size_t size = strlen(text_of(row, "id"));
+        size_t size = strlen(view_member(row, "id"));
         column = size > column && size <= ID_WIDTH ? size : column;
     }
     return (int)column;
@@ -79,7 +79,7 @@ void view_workspaces(struct cli *self, const json_t *json)
     if (!self->no_pager)
         term_page(&self->term);
     json_array_foreach ((json_t *)rows, index, row)
-        print_workspace(self, row, text_of(json, "current"), column);
+        print_workspace(self, row, view_member(json, "current"), column);
 }
 
 static const char *how_words(const char *how)
@@ -108,10 +108,10 @@ static void print_path(struct cli *self, const char *label, const char *path)
 
 void view_workspace(struct cli *self, const json_t *json)
 {
-    print_path(self, "Folder", text_of(json, "path"));
-    term_printf(&self->term, "%-12s%s\n", "Workspace", text_of(json, "id"));
-    term_printf(&self->term, "%-12s%s\n", "Found", how_words(text_of(json, "how")));
-    print_path(self, "Memory", text_of(json, "memory"));
+    print_path(self, "Folder", view_member(json, "path"));
+    term_printf(&self->term, "%-12s%s\n", "Workspace", view_member(json, "id"));
+    term_printf(&self->term, "%-12s%s\n", "Found", how_words(view_member(json, "how")));
+    print_path(self, "Memory", view_member(json, "memory"));
     term_printf(&self->term, "%-12s", "Holds");
     print_amount(self, json);
     term_printf(&self->term, "\n");
@@ -119,8 +119,8 @@ void view_workspace(struct cli *self, const json_t *json)
 
 void view_adopted(struct cli *self, const json_t *json)
 {
-    const char *before = text_of(json, "before");
-    view_say(self, "%s has the memory %s now", text_of(json, "path"), text_of(json, "id"));
+    const char *before = view_member(json, "before");
+    view_say(self, "%s has the memory %s now", view_member(json, "path"), view_member(json, "id"));
     if (*before)
         view_say(self, "Its own stays: ethos workspaces adopt %s --replace brings it back", before);
 }
@@ -136,18 +136,18 @@ void view_accepted(struct cli *self, const json_t *json)
                  !json_is_true(json_object_get(row, "changed")) ? "Is accepted:"
                  : dry                                          ? "Would accept"
                                                                 : "Accepted",
-                 text_of(row, "file"));
+                 view_member(row, "file"));
     if (json_array_size(files) == 0)
-        view_say(self, "%s has no instructions", text_of(json, "path"));
+        view_say(self, "%s has no instructions", view_member(json, "path"));
 }
 
 void view_forgotten(struct cli *self, const json_t *json)
 {
     long long folders = (long long)json_array_size(json_object_get(json, "paths"));
-    const char *id = text_of(json, "id");
+    const char *id = view_member(json, "id");
     if (json_is_true(json_object_get(json, "deleted")))
         view_say(self, "Deleted %s", id);
     else
         view_say(self, "Untied %s from %lld folder%s; ethos workspaces adopt %s ties it again", id,
-                 folders, plural(folders), id);
+                 folders, plural_suffix(folders), id);
 }
