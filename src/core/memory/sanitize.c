@@ -574,10 +574,11 @@ static bool find_invisible_block(struct text_scan *scan, struct ethos_view line,
     return true;
 }
 
+/* The copy comes first, as for a secret of one line: in the text a key may end at an invisible character. */
 static bool find_open_block(struct text_scan *scan, struct ethos_view line, struct key_block *out)
 {
-    return find_key_block(&scan->keys, line, out) ||
-           (scan->invisible && find_invisible_block(scan, line, out));
+    return (scan->invisible && find_invisible_block(scan, line, out)) ||
+           find_key_block(&scan->keys, line, out);
 }
 
 static void put_block(struct text_scan *scan, struct ethos_view block, const char *tag)
