@@ -340,14 +340,13 @@ static bool find_secret(const struct pattern_rule *rule, const char *start, cons
 struct text_scan {
     const struct scan_how *how;
     struct str *out;
-    struct scan_tally *tally; /* or NULL */
-    struct ethos_view line;   /* being rewritten */
-    unsigned marks;           /* all that occur in it */
-    const char *tag;          /* of the first secret taken out of it */
-    struct ethos_view
-        source; /* the line, where `line` is a copy of it without invisible characters */
-    struct visible_text copy;              /* that copy */
-    struct visible_text whole;             /* of the text, for blocks; made when it is asked for */
+    struct scan_tally *tally;  /* or NULL */
+    struct ethos_view line;    /* being rewritten */
+    struct ethos_view source;  /* what `line` is a copy of without invisible characters, or none */
+    unsigned marks;            /* all that occur in the line */
+    const char *tag;           /* of the first secret taken out of it */
+    struct visible_text copy;  /* that copy */
+    struct visible_text whole; /* of the text, for blocks; made when it is asked for */
     struct secret_search keys, whole_keys; /* of blocks, in the text and in that copy */
     bool invisible;                        /* the text has such characters */
     bool has_whole, failed;                /* there is no memory for a copy */
@@ -574,10 +573,11 @@ static bool find_invisible_block(struct text_scan *scan, struct ethos_view line,
     return true;
 }
 
+/* The copy comes first, as for a secret of one line: in the text a key may end at an invisible character. */
 static bool find_open_block(struct text_scan *scan, struct ethos_view line, struct key_block *out)
 {
-    return find_key_block(&scan->keys, line, out) ||
-           (scan->invisible && find_invisible_block(scan, line, out));
+    return (scan->invisible && find_invisible_block(scan, line, out)) ||
+           find_key_block(&scan->keys, line, out);
 }
 
 static void put_block(struct text_scan *scan, struct ethos_view block, const char *tag)

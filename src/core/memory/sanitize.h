@@ -1,11 +1,11 @@
 /*
- * sanitize.h: the guard against injected instructions and the redaction of secrets, in one pass.
+ * sanitize.h: the guard against injected instructions and the redaction of secrets.
  *
  * Guard: a line with an instruction-like phrase becomes "[line removed by injection guard]".
  * Redaction: a secret becomes "[REDACTED:<tag>]". Guarded lines are not redacted again. Lines stay
- * lines, so the nth line of the result is the nth line of the input. Works on bytes, linear, no
- * backtracking beyond a pattern's own length. A floor, not a boundary. Patterns: memory format,
- * section 3.
+ * lines, so the nth line of the result is the nth line of the input. Redacting the result finds
+ * nothing more. Works on bytes, linear, no backtracking beyond a pattern's own length. A floor, not
+ * a boundary. Patterns: memory format, section 3.
  */
 #ifndef ETHOS_CORE_MEMORY_SANITIZE_H
 #define ETHOS_CORE_MEMORY_SANITIZE_H

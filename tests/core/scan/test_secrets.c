@@ -462,6 +462,10 @@ static void test_invisible_characters_hide_no_private_key(void **state)
                     "-----END PRIVATE KEY-----\nb\n",
                     "a\n-----BEGIN PRIVATE KEY-----\n[REDACTED:private-key]\n\n"
                     "-----END PRIVATE KEY-----\nb\n");
+    assert_redacted("-----BEGIN PRIVATE KEY-----\n" LINE "MIIEvQ\xE2\x80\x8BIBADAN\n" LINE "b: c\n",
+                    "-----BEGIN PRIVATE KEY-----\n[REDACTED:private-key]\n\n\nb: c\n");
+    assert_redacted("a:\nMIIEvQ\xE2\x80\x8BIBADAN\n" LINE FOOTER,
+                    "a:\n[REDACTED:private-key]\n\n" FOOTER);
     assert_redacted(BODY "-----END PRI\xEF\xBB\xBFVATE KEY-----\nb\n",
                     "[REDACTED:private-key]\n\n-----END PRI\xEF\xBB\xBFVATE KEY-----\nb\n");
 }
