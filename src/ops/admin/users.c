@@ -1,6 +1,7 @@
 /*
  * users.c: the operations users.*: who is known, and which identities are one person.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,7 @@ struct remembered {
     json_t *rows;
     json_t *users; /* of the rows: a set */
     const char *local;
+    size_t first; /* the first row without an identity; from there on they are in order */
 };
 
 #define USERS "users"
@@ -83,6 +85,21 @@ static json_t *users_of(const json_t *rows)
     return users;
 }
 
+/* Where the row of a user belongs, whatever order a directory has. */
+static size_t place_of(const struct remembered *remembered, const char *user)
+{
+    size_t low = remembered->first, high = json_array_size(remembered->rows);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const json_t *row = json_array_get(remembered->rows, middle);
+        if (strcmp(json_string_value(json_object_get(row, "userId")), user) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Somebody whom another machine has met: who that is elsewhere is written down there. */
 static int add_remembered(void *arg, struct ethos_provider *provider, const char *scope)
 {
@@ -94,9 +111,11 @@ static int add_remembered(void *arg, struct ethos_provider *provider, const char
         json_object_get(remembered->users, id))
         return ETHOS_OK;
     json_t *entry = json_pack("{s:s}", "userId", id);
-    op_json_push(&remembered->rows, identity_row(entry, strcmp(id, remembered->local) == 0));
-    op_json_put(&remembered->users, id, json_true());
+    json_t *row = entry ? identity_row(entry, strcmp(id, remembered->local) == 0) : NULL;
     json_decref(entry);
+    if (json_array_insert_new(remembered->rows, place_of(remembered, id), row) != 0)
+        return ETHOS_NOMEM;
+    op_json_put(&remembered->users, id, json_true());
     return remembered->users ? ETHOS_OK : ETHOS_NOMEM;
 }
 
@@ -110,24 +129,27 @@ static int add_profile(void *arg, const char *name)
     if (scope_make(SCOPE_USER, name, scope, NULL) != ETHOS_OK)
         return 0;
     snprintf(path, sizeof path, PROFILE_PATH, name);
-    bool there = os_fstatat(profiles->dir, path, &info, 0) == 0;
-    return there && add_remembered(profiles->remembered, NULL, scope) != ETHOS_OK ? -1 : 0;
+    if (os_fstatat(profiles->dir, path, &info, 0) != 0)
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -1;
+    errno = ENOMEM;
+    return add_remembered(profiles->remembered, NULL, scope) == ETHOS_OK ? 0 : -1;
 }
 
-/* A folder that cannot be read hides nobody who is known otherwise. */
-static int add_profiles(struct op_call *call, struct remembered *remembered)
+static int add_profiles(struct op_call *call, struct remembered *remembered,
+                        struct ethos_error *error)
 {
     struct profiles profiles = {.remembered = remembered};
     int root;
-    if (service_open_root(call->ethos, false, &root, NULL) != ETHOS_OK || root < 0)
-        return ETHOS_OK;
+    int code = service_open_root(call->ethos, false, &root, error);
+    if (code != ETHOS_OK || root < 0)
+        return code;
     profiles.dir = os_open_beneath(root, USERS, O_RDONLY | O_DIRECTORY, 0);
-    if (profiles.dir >= 0) {
-        os_list(profiles.dir, add_profile, &profiles);
+    if (profiles.dir >= 0 ? os_list(profiles.dir, add_profile, &profiles) != 0 : errno != ENOENT)
+        code = err_errno(error, errno, USERS);
+    if (profiles.dir >= 0)
         os_close(profiles.dir);
-    }
     os_close(root);
-    return remembered->users ? ETHOS_OK : ETHOS_NOMEM;
+    return code;
 }
 
 /* One page of the identities that an answer has; a person may have several, and doctor finds repeated ones. */
@@ -147,9 +169,10 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     if (code != ETHOS_OK)
         return code;
     json_t *rows = identity_rows(&map, local, NULL);
-    struct remembered remembered = {rows, users_of(rows), local};
+    struct remembered remembered = {rows, users_of(rows), local, json_array_size(rows)};
     identity_release(&map);
-    if (!remembered.users || add_profiles(call, &remembered) != ETHOS_OK ||
+    code = remembered.users ? add_profiles(call, &remembered, error) : err_nomem(error);
+    if (code == ETHOS_OK &&
         backends_scopes(call->ethos, add_remembered, &remembered, NULL) == ETHOS_NOMEM)
         code = err_nomem(error);
     json_decref(remembered.users);
