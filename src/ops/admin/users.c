@@ -86,7 +86,7 @@ static json_t *users_of(const json_t *rows)
 }
 
 /* Where the row of a user belongs, whatever order a directory has. */
-static size_t place_of(const struct remembered *remembered, const char *user)
+static size_t profile_position(const struct remembered *remembered, const char *user)
 {
     size_t low = remembered->first, high = json_array_size(remembered->rows);
     while (low < high) {
@@ -113,7 +113,7 @@ static int add_remembered(void *arg, struct ethos_provider *provider, const char
     json_t *entry = json_pack("{s:s}", "userId", id);
     json_t *row = entry ? identity_row(entry, strcmp(id, remembered->local) == 0) : NULL;
     json_decref(entry);
-    if (json_array_insert_new(remembered->rows, place_of(remembered, id), row) != 0)
+    if (json_array_insert_new(remembered->rows, profile_position(remembered, id), row) != 0)
         return ETHOS_NOMEM;
     op_json_put(&remembered->users, id, json_true());
     return remembered->users ? ETHOS_OK : ETHOS_NOMEM;
