@@ -366,6 +366,8 @@ static void test_start(struct test *self)
     if (self->pid == 0) {
         dup2(fileno(self->report), STDOUT_FILENO);
         dup2(fileno(self->report), STDERR_FILENO);
+        // Tests limit open files: reports of tests that wait to be printed, and what the caller has open, do not count.
+        close_range(3, ~0U, 0);
         exit(test_run(self->golden));
     }
 }
@@ -435,8 +437,6 @@ int main(int argc, char **argv)
     struct test *tests = NULL, **tail = &tests;
     int count = 0;
 
-    // Tests set limits of open files: those that whoever started this left open are not the programs' own.
-    close_range(3, ~0U, 0);
     for (int i = parse_options(argc, argv); i < argc; i++)
         end = golden_read(argv[i], end);
     for (struct golden *at = goldens; at; at = at->next) {
