@@ -18,11 +18,11 @@
 
 struct str;
 
-/* In the content blocks of a message: all of it is somebody else's; it is the owner's, read by a tool of ours; it is
-   an answer that was given after somebody else's text had been read. */
-#define MESSAGE_FOREIGN "\"ethos_foreign\""
-#define MESSAGE_OWN "\"ethos_own\""
-#define MESSAGE_UNTRUSTED "\"ethos_untrusted\""
+/* Marks in the content blocks of a message. */
+#define MESSAGE_FOREIGN "\"ethos_foreign\"" /* all of it is somebody else's text */
+#define MESSAGE_OWN "\"ethos_own\""         /* the owner's text, read by a tool of ours */
+#define MESSAGE_UNTRUSTED                                                                          \
+    "\"ethos_untrusted\"" /* an answer in a turn that had read somebody else's text */
 
 /* Appends one. Returns str_code. */
 int attachment_add(struct ethos_view name, struct ethos_view text, struct str *out);
