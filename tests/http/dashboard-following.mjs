@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 
 import {
-    becomes, end, file, gate, MEMORY, open, reads, run, same, session, settled, test, until, write,
+    becomes, context, end, file, gate, MEMORY, open, reads, run, same, session, settled, test, until, write,
 } from './dashboard.mjs';
 
 // The first answer of an operation is of its time, and comes when it is released. {made(), release()}
@@ -77,6 +77,19 @@ for (const [what, from, to, operation, words, where] of left)
         await settled(page);
         await reads(page, words, where);
     });
+
+await test('the links of a note that went meanwhile are not wanted any more', async () => {
+    run('remember', 'Gone soon.', '--title', 'Short lived');
+    const page = await context.newPage();
+    const held = await holdFirst(page, '**/rpc/notes/graph');
+    await open('#/notes/short-lived.md', page);
+    await until(held.made, 'the page asks');
+    run('-y', 'notes', 'rm', 'short-lived');
+    await reads(page, 'There is no such note any more.');
+    await held.release();
+    await settled(page);
+    await reads(page, 'There is no such note any more.');
+});
 
 await test('a file that is edited on disk appears without a reload', async () => {
     const page = await open('#/memory');

@@ -227,6 +227,20 @@ await test('a line that the guard hides is shown by keyboard, hidden again, and 
     writeFileSync(file('memory').path, before);
 });
 
+await test('a file that was changed outside needs nobody: the server is about to record it', async () => {
+    quiet();
+    const finding = (problem, remedy) => ({ severity: 'warning', subject: 'MEMORY.md', problem, remedy });
+    const page = await context.newPage();
+    await page.route('**/rpc/meta/health', (route) => route.fulfill({ json: { json: { ok: true, findings: [
+        finding('was changed outside, which is not recorded yet', 'ethos memory history'),
+        finding('is readable by others', 'chmod go-rwx MEMORY.md'),
+    ] } } }));
+    await open('#/needs', page);
+    await reads(page, 'is readable by others');
+    await reads(page, 'Health · 1');
+    same(await page.getByText('not recorded yet').count(), 0);
+});
+
 for (const theme of ['light', 'dark'])
     for (const width of [1440, 390])
         await test(`axe finds nothing: ${theme}, ${width} pixels`, async () => {

@@ -97,7 +97,7 @@ function watch(made) {
         if (url.origin !== server.origin && !['data:', 'blob:'].includes(url.protocol)) away.push(request.url());
     });
     made.on('dialog', (dialog) => { trouble.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-    made.on('weberror', (error) => trouble.push(`error: ${error.error().message}`));
+    made.on('weberror', (error) => trouble.push(`error: ${error.error().stack}`));
     made.on('console', (message) => {
         if (message.type() === 'error' && /Content Security Policy|TrustedHTML|TypeError/.test(message.text())) trouble.push(message.text());
     });

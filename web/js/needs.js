@@ -4,8 +4,9 @@
 import { allPages } from './client.js';
 
 const MOST_WORKSPACES = 20; // that are asked for notes to check: those with most notes
-const isOfLine = ({ remedy }) => /\bmemory show-anyway /.test(remedy ?? ''); // so is this
+const isRecordedSoon = ({ remedy }) => /\bmemory history$/.test(remedy ?? ''); // by the server, which follows the files
 const isOfConflict = ({ remedy }) => /\bconflicts list$/.test(remedy ?? ''); // it is in its own list
+const isOfLine = ({ remedy }) => /\bmemory show-anyway /.test(remedy ?? ''); // so is this
 
 /* Notes to check, of all workspaces; each with the workspace that it is in. */
 async function staleNotes(call) {
@@ -35,7 +36,7 @@ export const needs = {
             pending,
             conflicts,
             notes,
-            findings: findings.filter((finding) => !isOfConflict(finding) && !isOfLine(finding)),
+            findings: findings.filter((finding) => ![isRecordedSoon, isOfConflict, isOfLine].some((is) => is(finding))),
             hidden: lines.filter(({ state, allowable }) => state === 'hidden' && allowable),
             allowed: lines.filter(({ state }) => state !== 'hidden'),
         };

@@ -54,7 +54,7 @@ export class NotePane {
         if (gone) this.note = { scope: this.how.where(), key: this.key, title: this.key, content: '', revision: null };
         if (this.editor) return gone ? this.editor.changed(this.note) : undefined; // it tells itself
         this.painted = null;
-        this.linksNode = null;
+        this.linksNode = this.linking = null;
         fill(this.node, this.backLink(), gone ? [notice('info', 'There is no such note any more.'), this.draftBox = h('div')] : problem(error));
         if (gone) this.paintDraft();
     }

@@ -297,19 +297,15 @@ static void *run_watch_thread(void *arg)
 
 /* ---- health ------------------------------------------------------------------------------------ */
 
-/* Tells when it is not what it was. */
 static void look_at_health(struct events *self, struct ethos *ethos, json_t **last)
 {
     unsigned type;
-    json_t *now = op_event_health(ethos, &type);
-    if (now && *last && !json_equal(now, *last)) {
-        add_event(self, 1u << type, now);
-        http_ring(self->http);
-    }
-    if (now) {
-        json_decref(*last);
-        *last = now;
-    }
+    json_t *event = op_event_health(ethos, last, &type);
+    if (!event)
+        return;
+    add_event(self, 1u << type, event);
+    http_ring(self->http);
+    json_decref(event);
 }
 
 static void *run_doctor_thread(void *arg)

@@ -278,7 +278,7 @@ bool op_events_unsure(struct op_events *self)
     return unsure;
 }
 
-json_t *op_event_health(struct ethos *ethos, unsigned *out_type)
+json_t *op_event_health(struct ethos *ethos, json_t **last, unsigned *out_type)
 {
     static const struct ethos_request request = {.workspace = ""};
     const struct op *op = op_find("admin.doctor");
@@ -287,11 +287,14 @@ json_t *op_event_health(struct ethos *ethos, unsigned *out_type)
     struct op_call call = {.ethos = ethos, .request = &request, .args = args, .want_json = true};
     op_result_init(&result);
     if (op && args && op_run(op, &call, &result, NULL) == ETHOS_OK && result.json) {
-        row = of_type(EVENT_HEALTH);
-        op_json_put(&row, "ok", json_incref(json_object_get(result.json, "ok")));
-        op_json_put(
-            &row, "findings",
-            json_integer((json_int_t)json_array_size(json_object_get(result.json, "findings"))));
+        json_t *findings = json_object_get(result.json, "findings");
+        if (*last && !json_equal(findings, *last)) {
+            row = of_type(EVENT_HEALTH);
+            op_json_put(&row, "ok", json_incref(json_object_get(result.json, "ok")));
+            op_json_put(&row, "findings", json_integer((json_int_t)json_array_size(findings)));
+        }
+        json_decref(*last);
+        *last = json_incref(findings);
     }
     op_result_release(&result);
     json_decref(args);

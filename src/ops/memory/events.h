@@ -47,7 +47,10 @@ int op_events_take(struct op_events *self, const struct op_event_to *to, struct 
 /* Whether anything happened since the last call on which the health of the home depends. */
 bool op_events_unsure(struct op_events *self);
 
-/* Looks at everything, which may take seconds, and gives the event health.changed. NULL: it cannot be told. */
-json_t *op_event_health(struct ethos *ethos, unsigned *out_type);
+/*
+ * Looks at everything, which may take seconds. The event health.changed, if what is found is not what *last has,
+ * which then has it; NULL else, at the first look (*last is NULL), and when nothing can be told.
+ */
+json_t *op_event_health(struct ethos *ethos, json_t **last, unsigned *out_type);
 
 #endif
