@@ -143,7 +143,7 @@ static json_t *of_conflict(const struct watch_event *event)
 /* ---- telling --------------------------------------------------------------------------------- */
 
 struct op_events {
-    struct watch *watch;
+    struct memory_watch *watch;
     bool unsure;
     const struct op_event_to *to; /* during a take */
     bool failed;                  /* an event could not be made */
@@ -224,7 +224,7 @@ int op_events_take(struct op_events *self, const struct op_event_to *to, struct 
 {
     self->to = to;
     self->failed = false;
-    int code = watch_take(self->watch, tell, self, error);
+    int code = watch_poll(self->watch, tell, self, error);
     if (self->failed)
         to->lost(to->arg); // of what could not be told, that there was something
     return code;

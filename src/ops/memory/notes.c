@@ -369,7 +369,7 @@ static int list_notes(struct ethos_turn *turn, const char *scope, const char *ke
     if (code == ETHOS_OK && !listing->findings)
         code = ETHOS_NOMEM;
     if (code == ETHOS_OK)
-        code = key ? notes_tell(turn, scope, key, add_row, listing, error)
+        code = key ? notes_pass_one(turn, scope, key, add_row, listing, error)
                    : notes_walk(turn, scope, after, add_row, listing, error);
     json_decref(listing->findings);
     if (code == 1 && listing->more)
@@ -390,7 +390,7 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     listing.limit = pages_limit(&listing.pages, LIST_PAGE);
     code = notes_scope(turn, op_string(call, "scope"), scope, error);
     if (code == ETHOS_OK && !op_string(call, "cursor"))
-        notes_settle(turn, scope);
+        notes_record_external_edits(turn, scope);
     if (code == ETHOS_OK)
         code = list_notes(turn, scope, NULL, op_string(call, "cursor"), &listing, error);
     if (code == ETHOS_OK)

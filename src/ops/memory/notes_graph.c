@@ -221,7 +221,7 @@ static int run_graph(struct op_call *call, struct op_result *result, struct etho
     str_init(&graph.word, ETHOS_MAX_READ_BYTES);
     code = notes_scope(turn, op_string(call, "scope"), scope, error);
     if (code == ETHOS_OK && !op_string(call, "cursor"))
-        notes_settle(turn, scope);
+        notes_record_external_edits(turn, scope);
     if (code == ETHOS_OK)
         code = build(turn, scope, &graph, result, error);
     str_release(&graph.word);

@@ -61,7 +61,7 @@ static int read_wish(struct swap *self, const json_t *value, struct ethos_edit *
         return err_set(error, ETHOS_LIMIT, "edits: more than %d bytes in one update",
                        WIRE_MAX_BYTES);
     *room -= wish->text.size;
-    return lend_check(self->lending.scope, edit->key, error);
+    return served_store_check_key(self->lending.scope, edit->key, error);
 }
 
 static int read_wishes(struct swap *self, const json_t *edits)
