@@ -291,7 +291,7 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
     int code = op->effect & OP_NO_HOME ? ETHOS_OK
                                        : ethos_open(&setting.options, &call.ethos, error);
     if (code == ETHOS_OK)
-        code = meant_check(&call, op, hint, error);
+        code = check_mistyped_names(&call, op, hint, error);
     if (code == ETHOS_OK && *hint)
         log_to_stderr(self, ETHOS_LOG_WARN, hint);
     if (code == ETHOS_OK)
@@ -479,7 +479,7 @@ static int dispatch(struct cli *self)
         printf("ethos %s\n", ethos_version());
         return CLI_DONE;
     }
-    if (self->help == CLI_HELP_NONE && !self->op && !self->group && op_home_is_there(self->home))
+    if (self->help == CLI_HELP_NONE && !self->op && !self->group && op_home_exists(self->home))
         self->op = op_find("admin.status");
     if (self->help != CLI_HELP_NONE || !self->op)
         return help(self);

@@ -408,7 +408,7 @@ static int announce(struct serve *self, const json_t *args, struct ethos_error *
     struct login *login = auth_login(self->http.auth);
     make_url(json_string_value(json_array_get(json_object_get(args, "host"), 0)),
              self->sockets.port, self->sockets.v6, url, sizeof url);
-    int code = login_note_server(login, url, (long)getpid(), error);
+    int code = login_record_server(login, url, (long)getpid(), error);
     if (code == ETHOS_OK)
         code = print_link(login, url, error);
     if (code != ETHOS_OK)
