@@ -181,8 +181,8 @@ static int read_keys(struct auth *self, uint64_t *version, struct keys *out,
     struct ethos_sessions *store;
     uint64_t known = *version;
     int code = self->ethos ? ETHOS_OK
-                           : op_share_open_once(&self->http->options, ETHOS_ATTEMPT_MS,
-                                                &self->ethos, error);
+                           : shared_handles_open_once(&self->http->options, ETHOS_ATTEMPT_MS,
+                                                      &self->ethos, error);
     if (code == ETHOS_OK)
         code = ethos_sessions(self->ethos, &store, error);
     if (code != ETHOS_OK || !op_store_has_keys(store))

@@ -301,7 +301,7 @@ static void list_allowed_tools(struct job *job, bool all)
 {
     size_t count = 0;
     for (const struct tool *tool = tools_table; tool->name && count < INSTALL_MAX_TOOLS; tool++)
-        if (tool->about != TOOL_ABOUT_TEAM && (all || tool_only_reads(tool)))
+        if (tool->about != TOOL_ABOUT_TEAM && (all || tool_is_read_only(tool)))
             job->tools[count++] = tool->name;
     job->tools[count] = NULL;
 }

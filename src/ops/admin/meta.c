@@ -147,7 +147,7 @@ static int run_home(struct op_call *call, struct op_result *result, struct ethos
 static bool is_op_available(const char *name)
 {
     const struct op *op = op_find(name);
-    return op && op_here(op);
+    return op && op_is_in_program(op);
 }
 
 /* The first three are names that other programs ask for. */

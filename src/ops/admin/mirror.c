@@ -129,10 +129,10 @@ static int run_mirror(struct op_call *call, struct op_result *result, struct eth
         return err_set(error, ETHOS_INVALID, "memory mirror: there is no dry run of it");
     if (self.deletes && !(self.two_way && self.once))
         return err_set(error, ETHOS_INVALID, "--delete goes with --two-way --once");
-    int end = ending_hold();
+    int end = shutdown_catch_signals();
     int code = end >= 0 ? run_until_stopped(&self, end, result, error)
                         : err_errno(error, errno, "signals");
-    ending_release(!self.once);
+    shutdown_restore_signals(!self.once);
     return code;
 }
 

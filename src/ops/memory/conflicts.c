@@ -353,7 +353,7 @@ static int find_conflict_scope(struct ethos_turn *turn, const char *id,
         if (code != ETHOS_OK)
             return code == ETHOS_NOMEM ? err_nomem(error) : code;
     }
-    int code = report_whole(ethos_turn_context(turn), error);
+    int code = report_require_workspace(ethos_turn_context(turn), error);
     if (code != ETHOS_OK)
         return code;
     return err_hint(error, err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id),

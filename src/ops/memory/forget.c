@@ -182,7 +182,7 @@ static int choose_scopes(const struct op_call *call, struct ethos_turn *turn,
     const struct ethos_target named = report_target(call);
     if (!named.store && !named.scope) {
         report_scopes(turn, &out->scopes);
-        return report_whole(context, error);
+        return report_require_workspace(context, error);
     }
     out->scopes.targets[0] = (struct ethos_target){NULL, out->aimed.scope, out->aimed.key};
     out->scopes.count = 1;

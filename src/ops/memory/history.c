@@ -95,7 +95,7 @@ struct history_cursor {
 };
 
 struct history_page {
-    struct pages pages;
+    struct row_pages pages;
     const struct named_file *looking;
     struct ethos_error *error;
     bool diffs;
@@ -154,7 +154,7 @@ static int add_change_in_page(void *arg, const struct ethos_change *change)
 }
 
 /* Those that are too long for one answer stay null: memory.diff shows each. */
-static int complete_diffs(const struct named_file *looking, const struct pages *pages,
+static int complete_diffs(const struct named_file *looking, const struct row_pages *pages,
                           struct ethos_error *error)
 {
     size_t index, bytes = 0;
@@ -548,7 +548,7 @@ static int run_undo_note(struct op_call *call, struct op_result *result, struct 
 
 /* Lines that one change put there share its JSON, which is many times larger than a short line. */
 struct blamed {
-    struct pages lines;
+    struct row_pages lines;
     const char *scope;
     struct {
         const struct ethos_change *change;
@@ -580,7 +580,7 @@ static int add_blamed_line(void *arg, const struct ethos_blame *blame)
 }
 
 /* The first line and how many: one that is named, or a page. */
-static int blame_range(const struct pages *pages, size_t *out_first, size_t *out_most,
+static int blame_range(const struct row_pages *pages, size_t *out_first, size_t *out_most,
                        struct ethos_error *error)
 {
     const char *cursor = op_string(pages->call, "cursor");

@@ -413,7 +413,7 @@ static int run_get_file(struct op_call *call, struct op_result *result, struct e
         code = call->want_json && !call->printed ? op_return(result, file_json(file), error)
                                                  : return_file_text(call, file, result, error);
     if (code == ETHOS_OK)
-        result->again = again_new(&seen, -1);
+        result->again = validator_new(&seen, -1);
     result->texts_of = OP_TEXTS_SCOPED;
     ethos_file_free(file);
     ethos_turn_free(turn);

@@ -307,7 +307,7 @@ static json_t *note_json(const struct ethos_note *note)
 #define LIST_PAGE 200 /* notes, unless a limit is given */
 
 struct note_listing {
-    struct pages pages;
+    struct row_pages pages;
     json_t *findings; /* of the last check, by key: {"key": [finding]} */
     const char *type;
     bool stale;
@@ -544,7 +544,7 @@ static int run_get_note(struct op_call *call, struct op_result *result, struct e
     struct ethos_file *file = NULL;
     struct service_seen seen = {0};
     const char *name = op_string(call, "name");
-    int64_t day = again_day(service_now_ms(call->ethos));
+    int64_t day = validator_day(service_now_ms(call->ethos));
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
@@ -556,7 +556,7 @@ static int run_get_note(struct op_call *call, struct op_result *result, struct e
     if (code == ETHOS_OK)
         code = return_note(call, turn, file, result, error);
     if (code == ETHOS_OK && call->again)
-        result->again = again_new(&seen, day); // how old it is, it says
+        result->again = validator_new(&seen, day); // how old it is, it says
     result->texts_of = OP_TEXTS_SCOPED;
     ethos_file_free(file);
     ethos_turn_free(turn);

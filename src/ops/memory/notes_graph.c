@@ -24,7 +24,7 @@
 struct graph {
     int64_t now_ms;
     json_t *reasons; /* of the last check: {"key": "text"} */
-    struct pages nodes;
+    struct row_pages nodes;
     const char *after; /* the cursor of the page before; NULL: begun */
     size_t limit;
     char last[ETHOS_MAX_KEY + 1];

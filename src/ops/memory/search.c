@@ -86,7 +86,7 @@ static int search_session_store(struct op_call *call, const struct memory_search
         return ETHOS_OK;
     int code = sessions_view(call, &viewer, error);
     if (code == ETHOS_OK && search->said == RECALL_SAID_HERE && !viewer.folder &&
-        sessions_placed(call))
+        sessions_has_folder(call))
         code = sessions_limit(call, &viewer, error);
     if (code == ETHOS_OK)
         code = ethos_sessions(call->ethos, &store, error);
