@@ -25,8 +25,9 @@ struct database_check {
     void *arg;
 };
 
-static void report_finding(const struct database_check *check, enum ethos_severity severity,
-                           const char *subject, const char *problem, const char *remedy)
+static void report_database_finding(const struct database_check *check,
+                                    enum ethos_severity severity, const char *subject,
+                                    const char *problem, const char *remedy)
 {
     session_finding(check->each, check->arg, severity, subject, problem, remedy);
 }
@@ -60,8 +61,8 @@ static int check_lock(struct database_check *check, struct ethos_error *error)
     struct ethos_error why = {0};
     (void)error;
     if (!check->db->read_only && db_check_lock(check->db, &why) != ETHOS_OK)
-        report_finding(check, ETHOS_FINDING_ERROR, DB_LOCK, why.text,
-                       "move it away; it is made when needed");
+        report_database_finding(check, ETHOS_FINDING_ERROR, DB_LOCK, why.text,
+                                "move it away; it is made when needed");
     return ETHOS_OK;
 }
 
@@ -75,8 +76,9 @@ static int check_statements(struct database_check *check, struct ethos_error *er
         return ETHOS_OK;
     if (schema != SCHEMA_WHOLE) {
         check->damaged = true;
-        report_finding(check, ETHOS_FINDING_WARNING, DB_FILE, "parts of its schema are missing",
-                       "they are made by the next write");
+        report_database_finding(check, ETHOS_FINDING_WARNING, DB_FILE,
+                                "parts of its schema are missing",
+                                "they are made by the next write");
         return ETHOS_OK;
     }
     int keys = keys_present(check->db, "api_keys", error);
@@ -92,8 +94,8 @@ static void report_page(struct database_check *check, sqlite3_stmt *row)
     if (strcmp(row_text(row, 0), "ok") == 0)
         return;
     check->damaged = true;
-    report_finding(check, ETHOS_FINDING_ERROR, DB_FILE, row_text(row, 0),
-                   "keep a copy, then try: sqlite3 " DB_FILE " .recover");
+    report_database_finding(check, ETHOS_FINDING_ERROR, DB_FILE, row_text(row, 0),
+                            "keep a copy, then try: sqlite3 " DB_FILE " .recover");
 }
 
 static int check_pages(struct database_check *check, struct ethos_error *error)
@@ -108,9 +110,9 @@ static void report_orphans(struct database_check *check, sqlite3_stmt *row)
     char problem[200];
     snprintf(problem, sizeof problem, "what %" PRId64 " of the rows in %.80s belong to is gone",
              (int64_t)sqlite3_column_int64(row, 1), row_text(row, 0));
-    report_finding(check, ETHOS_FINDING_WARNING, DB_FILE, problem,
-                   "nothing shows them; to see which: sqlite3 " DB_FILE
-                   " 'PRAGMA foreign_key_check'");
+    report_database_finding(check, ETHOS_FINDING_WARNING, DB_FILE, problem,
+                            "nothing shows them; to see which: sqlite3 " DB_FILE
+                            " 'PRAGMA foreign_key_check'");
 }
 
 static int check_links(struct database_check *check, struct ethos_error *error)
@@ -130,9 +132,9 @@ static int check_fulltext(struct database_check *check, struct ethos_error *erro
         if (code == ETHOS_OK)
             code = fulltext_agrees(check->db, &mended, error);
     }
-    report_finding(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, DB_FILE,
-                   "its full-text index messages_fts does not agree with the messages",
-                   mended ? "made anew" : "ethos doctor --fix makes it anew");
+    report_database_finding(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, DB_FILE,
+                            "its full-text index messages_fts does not agree with the messages",
+                            mended ? "made anew" : "ethos doctor --fix makes it anew");
     return code;
 }
 
@@ -182,8 +184,8 @@ static int check_search(struct database_check *check, struct ethos_error *error)
                  "%" PRIu64 " message%s edited since: searches may miss %s", state.edited,
                  state.edited == 1 ? " was" : "s were", state.edited == 1 ? "it" : "them");
     mended = check->fix && code == ETHOS_OK;
-    report_finding(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, INDEX_FILE, problem,
-                   mended ? "put right" : "ethos doctor --fix puts it right");
+    report_database_finding(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, INDEX_FILE,
+                            problem, mended ? "put right" : "ethos doctor --fix puts it right");
     return code;
 }
 
@@ -218,6 +220,7 @@ int sessions_check(struct ethos_sessions *sessions, int fix, ethos_finding_fn *e
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code != ETHOS_OK)
-        report_finding(&check, ETHOS_FINDING_ERROR, DB_FILE, why.text, *why.hint ? why.hint : NULL);
+        report_database_finding(&check, ETHOS_FINDING_ERROR, DB_FILE, why.text,
+                                *why.hint ? why.hint : NULL);
     return ETHOS_OK;
 }
