@@ -41,7 +41,7 @@ static int run(void *arg, const struct op *op, struct op_call *call, struct op_r
         result->code = err_set(&result->error, ETHOS_CONFLICT, "moved");
     result->withheld = kind == 2;
     if (call->again)
-        result->again = again_new(&(struct service_seen){.turn = 1}, -1);
+        result->again = validator_new(&(struct service_seen){.turn = 1}, -1);
     return op_return(result,
                      json_pack("{s:o, s:s, s:s, s:[{s:s, s:i}], s:[{s:s, s:s}]}", "content",
                                told(call->args), "revision", "sha256:0", "text", "tea", "hits",
@@ -76,7 +76,7 @@ static void check_lines(struct ethos_view text, struct ethos_view sent)
     }
 }
 
-static bool holds(void *arg, const struct op_again *again)
+static bool holds(void *arg, const struct op_validator *again)
 {
     (void)arg;
     return again != NULL;

@@ -216,11 +216,12 @@ static int run_ask_turn(struct ask_run *self, struct conversation_choice *choice
         .no_tools = json_is_true(json_object_get(start->args, "noTools")),
         .dry_run = start->dry_run,
     };
-    const struct agent_question question = {
-        .session = choice->session, .text = str_view(&self->question), .abort_fd = ending_hold()};
+    const struct agent_question question = {.session = choice->session,
+                                            .text = str_view(&self->question),
+                                            .abort_fd = shutdown_catch_signals()};
     int code = agent_turn(&setup, &question, start->json ? print_json_event : print_event, self,
                           error);
-    if (ending_asked() || (code != ETHOS_OK && self->failed))
+    if (shutdown_signal() || (code != ETHOS_OK && self->failed))
         *error->text = '\0'; // the person knows, or the event said it
     return code;
 }
@@ -244,6 +245,6 @@ int chat_ask(const struct surface_start *start, struct ethos_error *error)
         code = run_ask_turn(&self, &choice, error);
     conversation_choice_release(&choice);
     str_release(&self.question);
-    ending_release(false); // a signal that came has its effect now
+    shutdown_restore_signals(false); // a signal that came has its effect now
     return code;
 }

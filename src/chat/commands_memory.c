@@ -12,7 +12,7 @@
 #define SHOWN_NOTES 200
 #define EDIT_WORDS 16 /* of the command that opens an editor */
 
-static const char *plural_suffix(long long number)
+static const char *plural_s(long long number)
 {
     return number == 1 ? "" : "s";
 }
@@ -33,7 +33,7 @@ static void show_files(struct chat_talk *self, const json_t *json)
     json_array_foreach (json_object_get(json, "files"), index, row) {
         const char *path = json_cstr(row, "path");
         talk_say(self, TALK_BOLD, "%s: %lld character%s in %s", json_cstr(row, "label"),
-                 json_int(row, "chars"), plural_suffix(json_int(row, "chars")),
+                 json_int(row, "chars"), plural_s(json_int(row, "chars")),
                  *path ? path : json_cstr(row, "key"));
         show_text(self, json_view(row, "shown"));
         talk_say(self, TALK_PLAIN, "%s", "");
@@ -212,7 +212,7 @@ static void show_forgotten(struct chat_talk *self, const json_t *json)
         talk_say(self, TALK_DIM, "and %lld more", json_int(json, "more"));
     if (json_int(json, "versions") > 0)
         talk_say(self, TALK_DIM, "and %lld recorded change%s of the history",
-                 json_int(json, "versions"), plural_suffix(json_int(json, "versions")));
+                 json_int(json, "versions"), plural_s(json_int(json, "versions")));
     if (elsewhere)
         talk_say(self, TALK_DIM,
                  "elsewhere (files: %lld, messages: %lld) it stays; ethos memory forget "

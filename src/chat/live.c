@@ -51,7 +51,7 @@ struct live {
     struct live_screen screen;
     struct keys keys;
     struct edit_buffer edit;
-    struct probe probe;
+    struct width_probe probe;
     bool probing;
     int signals; /* signalfd */
     int ended_by;

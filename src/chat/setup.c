@@ -362,7 +362,7 @@ static int try_model(struct setup *self, struct ethos_error *error)
     struct trial trial = {0};
     const struct model_message message = {.role = MODEL_USER, .text = VIEW(QUESTION)};
     const struct model_request request = {
-        .messages = &message, .message_count = 1, .abort_fd = ending_hold()};
+        .messages = &message, .message_count = 1, .abort_fd = shutdown_catch_signals()};
     self->configured->settings.model = self->model;
     int code = model_open(&self->configured->settings, &model, error);
     if (code != ETHOS_OK)
@@ -447,6 +447,6 @@ int chat_setup(const struct surface_start *start, struct ethos_error *error)
     str_release(&self.key);
     json_decref(self.models);
     ethos_close(self.ethos);
-    ending_release(false);
+    shutdown_restore_signals(false);
     return code;
 }

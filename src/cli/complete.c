@@ -386,7 +386,7 @@ static int list_candidates(struct cli *self, const char *of)
     while (strcmp(row->of, of) != 0)
         row++;
     const struct op *op = op_find(row->op);
-    if (!op_here(op))
+    if (!op_is_in_program(op))
         return program_exec(self, "ethos-db");
     self->json = true;
     op_result_init(&result);

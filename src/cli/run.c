@@ -241,7 +241,7 @@ static void hold_signals(bool hold)
 static bool is_shutdown_requested(void *arg)
 {
     (void)arg;
-    return ending_asked() != 0;
+    return shutdown_signal() != 0;
 }
 
 /* What a call is made with; the members of struct cli outlive it. */
@@ -284,14 +284,14 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
     bool cleans = strcmp(op->name, "admin.backup") == 0 || strcmp(op->name, "admin.restore") == 0;
     if (held || cleans) {
         call.stopped = is_shutdown_requested;
-        ending_hold();
+        shutdown_catch_signals();
     } else if (setting.options.ephemeral) {
         hold_signals(true);
     }
     int code = op->effect & OP_NO_HOME ? ETHOS_OK
                                        : ethos_open(&setting.options, &call.ethos, error);
     if (code == ETHOS_OK)
-        code = meant_check(&call, op, hint, error);
+        code = check_mistyped_names(&call, op, hint, error);
     if (code == ETHOS_OK && *hint)
         log_to_stderr(self, ETHOS_LOG_WARN, hint);
     if (code == ETHOS_OK)
@@ -299,7 +299,7 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
     view_progress(self, 0, 0); // whatever became of it
     ethos_close(call.ethos);
     if (cleans)
-        ending_release(false);
+        shutdown_restore_signals(false);
     else if (!held && setting.options.ephemeral)
         hold_signals(false);
     return code;
@@ -360,7 +360,7 @@ static const struct surface *find_surface(const struct cli *self)
 /* Whether what was said is searched, too, where that is to be had. */
 static bool is_asking(const struct cli *self)
 {
-    return op_asks_elsewhere(self->op) && json_object_get(self->args, "query");
+    return op_needs_other_program(self->op) && json_object_get(self->args, "query");
 }
 
 /* Whether an index is to have vectors of a model elsewhere, which this program cannot ask. */
@@ -382,7 +382,7 @@ static bool imports_database(const struct cli *self)
 {
     const char *source = json_string_value(json_object_get(self->args, "source"));
     return strcmp(self->op->name, "transfer.import") == 0 && source &&
-           strcmp(source, "ethos-vector") == 0 && !op_here(op_find("memory.recall"));
+           strcmp(source, "ethos-vector") == 0 && !op_is_in_program(op_find("memory.recall"));
 }
 
 /* Whether another program should do it; this one does when that is not to be had. */
@@ -429,7 +429,7 @@ static int run_surface(struct cli *self, const struct surface *surface)
 static bool is_waiting(const struct cli *self)
 {
     return !(self->op->effect & OP_NO_HOME) && !self->dry_run && !self->ephemeral &&
-           !env_on("ETHOS_EPHEMERAL_MEMORY") && op_hooks_waiting(self->home);
+           !env_on("ETHOS_EPHEMERAL_MEMORY") && op_has_queued_hooks(self->home);
 }
 
 /*
@@ -440,7 +440,7 @@ static bool is_waiting(const struct cli *self)
 static void take_waiting(struct cli *self, bool before)
 {
     const struct op *drain = op_find("sessions.drain");
-    if (self->op == drain || before != op_here(drain) || !is_waiting(self))
+    if (self->op == drain || before != op_is_in_program(drain) || !is_waiting(self))
         return;
     fflush(stdout);
     const char *words[] = {"ethos",    "sessions", "drain", self->home ? "--home" : NULL,
@@ -479,7 +479,7 @@ static int dispatch(struct cli *self)
         printf("ethos %s\n", ethos_version());
         return CLI_DONE;
     }
-    if (self->help == CLI_HELP_NONE && !self->op && !self->group && op_home_is_there(self->home))
+    if (self->help == CLI_HELP_NONE && !self->op && !self->group && op_home_exists(self->home))
         self->op = op_find("admin.status");
     if (self->help != CLI_HELP_NONE || !self->op)
         return help(self);
@@ -496,7 +496,7 @@ static int dispatch(struct cli *self)
         return program_exec(self, surface->program);
     if (embeds_elsewhere(self))
         return program_exec(self, "ethos-agent");
-    if (!op_here(self->op) || imports_database(self))
+    if (!op_is_in_program(self->op) || imports_database(self))
         return program_exec(self, "ethos-db");
     try_elsewhere(self, surface);
     if (surface && surface->instead)
@@ -569,7 +569,7 @@ int cli_main(int argc, char **argv, const struct surface *surfaces)
         fprintf(stderr, "ethos: standard output: %s\n", strerror(errno));
         status = CLI_STORAGE;
     }
-    ending_release(false);
+    shutdown_restore_signals(false);
     json_decref(self.args);
     if (status == CLI_DONE || !self.instead)
         return status;

@@ -67,7 +67,7 @@ void check_true(bool holds, const char *what, const char *file, int line)
 }
 
 /* Most numbers that are compared are codes; then their names say more. */
-static void tell_number(int64_t number, char out[64])
+static void format_number(int64_t number, char out[64])
 {
     bool code = number < 0 && number >= ETHOS_INTERNAL;
     snprintf(out, 64, code ? "%lld (%s)" : "%lld", (long long)number, err_name((int)number));
@@ -78,8 +78,8 @@ void check_int(int64_t got, int64_t wanted, const char *what, const char *file, 
     char got_text[64], wanted_text[64];
     if (got == wanted)
         return;
-    tell_number(got, got_text);
-    tell_number(wanted, wanted_text);
+    format_number(got, got_text);
+    format_number(wanted, wanted_text);
     fail_rule(file, line, "%.200s: %s instead of %s", what, got_text, wanted_text);
 }
 

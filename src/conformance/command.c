@@ -62,8 +62,8 @@ static struct secrets_given given_settings(void)
     return (struct secrets_given){object.settings, object.count, object.exposed, ".", NULL};
 }
 
-static int open_store(const struct ethos_host *host, struct ethos_store **out_store,
-                      struct ethos_error *error)
+static int open_object_store(const struct ethos_host *host, struct ethos_store **out_store,
+                             struct ethos_error *error)
 {
     const struct ethos_setup setup = setup_with(host);
     const struct secrets_given given = given_settings();
@@ -80,7 +80,7 @@ static int open_provider(const struct ethos_host *host, struct ethos_provider **
 }
 
 /* NAME=VALUE. What stands in a command line can be seen by everybody on the machine. */
-static int add_option(const char *text, struct ethos_error *error)
+static int add_option_argument(const char *text, struct ethos_error *error)
 {
     const char *equals = strchr(text, '=');
     size_t size = equals ? (size_t)(equals - text) : 0;
@@ -95,15 +95,17 @@ static int add_option(const char *text, struct ethos_error *error)
 /* ---- one rule --------------------------------------------------------------------------------- */
 
 /* What a rule came to, as it travels. */
-struct verdict {
+struct rule_verdict {
     enum rule_result result;
     bool provider; /* what is judged is no store */
     bool ended;    /* by itself or by us, before it had answered */
     char why[RULE_WHY_SIZE];
 };
 
-static const struct conformance_subject subject = {
-    .name = "module", .open = open_store, .open_provider = open_provider, .own_revisions = true};
+static const struct conformance_subject subject = {.name = "module",
+                                                   .open = open_object_store,
+                                                   .open_provider = open_provider,
+                                                   .own_revisions = true};
 
 /* Whether it can be opened at all: what comes before every rule. */
 static int try_open(struct ethos_error *error)
@@ -111,7 +113,7 @@ static int try_open(struct ethos_error *error)
     struct ethos_provider *provider = NULL;
     struct ethos_store *store = NULL;
     if (!object.backend.provider) {
-        int code = open_store(&log_default_host, &store, error);
+        int code = open_object_store(&log_default_host, &store, error);
         if (code == ETHOS_OK)
             store->ops->close(store);
         return code;
@@ -123,7 +125,7 @@ static int try_open(struct ethos_error *error)
 }
 
 /* In a process of its own, from loading on. rule NULL: whether it loads and opens. */
-static void judge(const struct rule *rule, struct verdict *out)
+static void run_rule_or_open(const struct rule *rule, struct rule_verdict *out)
 {
     struct ethos_error error = {0};
     int code = registry_find(object.path, &object.backend, &error);
@@ -141,19 +143,19 @@ static void judge(const struct rule *rule, struct verdict *out)
 
 static _Noreturn void run_child(const struct rule *rule, int out, int printed)
 {
-    struct verdict verdict = {0};
+    struct rule_verdict verdict = {0};
     sigset_t none;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setpgid(0, 0); // so that whatever it starts can be ended with it
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     dup2(printed, STDOUT_FILENO);
-    judge(rule, &verdict);
+    run_rule_or_open(rule, &verdict);
     fflush(stdout);
     _exit(os_write_all(out, &verdict, sizeof verdict) == 0 ? 0 : 1);
 }
 
-static void tell_end(int status, bool silent, struct verdict *out)
+static void describe_exit(int status, bool silent, struct rule_verdict *out)
 {
     out->result = RULE_BROKEN;
     out->ended = true;
@@ -167,7 +169,7 @@ static void tell_end(int status, bool silent, struct verdict *out)
 }
 
 /* Waits for what the process has to say, and ends it and what it started. False: interrupted. */
-static bool hear(pid_t pid, int in, int signals, struct verdict *out)
+static bool wait_for_verdict(pid_t pid, int in, int signals, struct rule_verdict *out)
 {
     struct pollfd ready[] = {{.fd = in, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
     int status = 0;
@@ -180,20 +182,20 @@ static bool hear(pid_t pid, int in, int signals, struct verdict *out)
         continue;
     kill(-pid, SIGKILL);
     if (size != (ssize_t)sizeof *out)
-        tell_end(status, silent, out);
+        describe_exit(status, silent, out);
     return !interrupted;
 }
 
 /* Without waiting: what it started may have the other end yet. */
-static void take_printed(int in)
+static void read_printed(int in)
 {
     if (!*object.printed && os_read(in, object.printed, sizeof object.printed - 1) < 0)
         object.printed[0] = 0;
 }
 
 /* The pipe for what is printed does not block: whoever prints more than it holds loses that and goes on. */
-static int run_apart(const struct rule *rule, int signals, struct verdict *out,
-                     struct ethos_error *error)
+static int run_in_child(const struct rule *rule, int signals, struct rule_verdict *out,
+                        struct ethos_error *error)
 {
     int ends[2], printed[2];
     bool heard = false;
@@ -212,21 +214,21 @@ static int run_apart(const struct rule *rule, int signals, struct verdict *out,
     }
     os_close(ends[1]), os_close(printed[1]);
     if (pid > 0)
-        heard = hear(pid, ends[0], signals, out);
-    take_printed(printed[0]);
+        heard = wait_for_verdict(pid, ends[0], signals, out);
+    read_printed(printed[0]);
     os_close(ends[0]), os_close(printed[0]);
     return pid > 0 && !heard ? err_set(error, ETHOS_BUSY, "interrupted") : code;
 }
 
 /* With an empty home, which goes away with it. */
-static int run_rule(const struct rule *rule, int signals, struct verdict *out,
+static int run_rule(const struct rule *rule, int signals, struct rule_verdict *out,
                     struct ethos_error *error)
 {
-    *out = (struct verdict){0};
+    *out = (struct rule_verdict){0};
     int code = ephemeral_make(&object.root, error);
     if (code != ETHOS_OK)
         return code;
-    code = run_apart(rule, signals, out, error);
+    code = run_in_child(rule, signals, out, error);
     ephemeral_remove(object.root);
     free(object.root);
     object.root = NULL;
@@ -235,7 +237,7 @@ static int run_rule(const struct rule *rule, int signals, struct verdict *out,
 
 /* ---- the report ------------------------------------------------------------------------------- */
 
-struct report {
+struct conformance_report {
     bool json;
     int signals;      /* becomes readable when somebody wants this to end */
     size_t counts[3]; /* by enum rule_result */
@@ -258,8 +260,8 @@ static void print_plain(const char *text)
     }
 }
 
-static void print_verdict(const struct report *report, const char *title,
-                          const struct verdict *verdict)
+static void print_verdict(const struct conformance_report *report, const char *title,
+                          const struct rule_verdict *verdict)
 {
     static const char *const words[] = {"holds", "not offered", "BROKEN"};
     static const char *const names[] = {"holds", "notOffered", "broken"};
@@ -281,9 +283,9 @@ static void print_verdict(const struct report *report, const char *title,
 }
 
 /* The last rule: known when all others were tried. */
-static void judge_printed(struct report *report)
+static void check_printed_output(struct conformance_report *report)
 {
-    struct verdict verdict = {.result = *object.printed ? RULE_BROKEN : RULE_HOLDS};
+    struct rule_verdict verdict = {.result = *object.printed ? RULE_BROKEN : RULE_HOLDS};
     object.printed[strcspn(object.printed, "\n")] = 0;
     if (verdict.result == RULE_BROKEN)
         snprintf(verdict.why, sizeof verdict.why,
@@ -294,9 +296,9 @@ static void judge_printed(struct report *report)
     report->counts[verdict.result]++;
 }
 
-static int run_rules(struct report *report, bool provider, struct ethos_error *error)
+static int run_rules(struct conformance_report *report, bool provider, struct ethos_error *error)
 {
-    struct verdict verdict;
+    struct rule_verdict verdict;
     const struct rule *rule;
     char title[128];
     int code = ETHOS_OK;
@@ -311,11 +313,12 @@ static int run_rules(struct report *report, bool provider, struct ethos_error *e
         print_verdict(report, title, &verdict);
         report->counts[verdict.result]++;
     }
-    judge_printed(report);
+    check_printed_output(report);
     return code;
 }
 
-static int print_summary(const struct report *report, bool provider, struct ethos_error *error)
+static int print_summary(const struct conformance_report *report, bool provider,
+                         struct ethos_error *error)
 {
     const char *slash = strrchr(object.path, '/'), *name = slash ? slash + 1 : object.path;
     const char *kind = provider ? "provider" : "store";
@@ -333,9 +336,9 @@ static int print_summary(const struct report *report, bool provider, struct etho
     return err_hint(error, code, "docs/backends.md tells what is behind them");
 }
 
-static int run_all(struct report *report, struct ethos_error *error)
+static int run_all(struct conformance_report *report, struct ethos_error *error)
 {
-    struct verdict opens;
+    struct rule_verdict opens;
     int code = run_rule(NULL, report->signals, &opens, error);
     if (code != ETHOS_OK)
         return code;
@@ -347,7 +350,7 @@ static int run_all(struct report *report, struct ethos_error *error)
     return code == ETHOS_OK ? print_summary(report, opens.provider, error) : code;
 }
 
-static int take_arguments(const json_t *args, struct ethos_error *error)
+static int parse_arguments(const json_t *args, struct ethos_error *error)
 {
     const char *file = json_string_value(json_object_get(args, "file"));
     const json_t *options = json_object_get(args, "option");
@@ -357,15 +360,15 @@ static int take_arguments(const json_t *args, struct ethos_error *error)
     if (os_realpath(file, object.path) != 0)
         return err_errno(error, errno, file);
     for (size_t i = 0; i < json_array_size(options) && code == ETHOS_OK; i++)
-        code = add_option(json_string_value(json_array_get(options, i)), error);
+        code = add_option_argument(json_string_value(json_array_get(options, i)), error);
     return code;
 }
 
 int conformance_serve(const struct surface_start *start, struct ethos_error *error)
 {
-    struct report report = {.json = start->json};
+    struct conformance_report report = {.json = start->json};
     sigset_t ends, before;
-    int code = take_arguments(start->args, error);
+    int code = parse_arguments(start->args, error);
     if (code != ETHOS_OK)
         return code;
     sigemptyset(&ends);

@@ -49,7 +49,7 @@ static inline int do_remove(struct fixture *f, const char *key, const char *expe
     return f->store->ops->remove(f->store, SCOPE, key, expect, NULL, &f->error);
 }
 
-static inline void put(struct fixture *f, const char *key, const char *text)
+static inline void put_key(struct fixture *f, const char *key, const char *text)
 {
     assert_int_equal(do_write(f, SCOPE, key, NULL, view_str(text), NULL), ETHOS_OK);
 }
@@ -95,7 +95,7 @@ static inline void assert_absent(struct fixture *f, const char *key)
 /* ---- what a store offers -------------------------------------------------------------------- */
 
 /* Rules about a capability hold for the stores that announce it. */
-static inline void need(bool offered, const char *what)
+static inline void require_offered(bool offered, const char *what)
 {
     if (!offered)
         not_offered(what);
@@ -116,14 +116,14 @@ static inline bool is_durable(const struct fixture *f)
     return (f->store->capabilities & ETHOS_STORE_DURABLE) != 0;
 }
 
-static inline void need_once(const struct fixture *f)
+static inline void require_once(const struct fixture *f)
 {
-    need(has_once(f), "operation ids");
+    require_offered(has_once(f), "operation ids");
 }
 
-static inline void need_history(const struct fixture *f)
+static inline void require_history(const struct fixture *f)
 {
-    need(has_history(f), "history");
+    require_offered(has_history(f), "history");
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -149,16 +149,16 @@ void clock_forward(int64_t ms);
 
 /* ---- lists and edits ----------------------------------------------------------------------- */
 
-struct listing {
+struct listed_keys {
     char keys[16384];
     size_t count;
     uint64_t bytes;
     int stop_after;
 };
 
-static inline int collect(void *arg, const struct ethos_entry *entry)
+static inline int collect_key(void *arg, const struct ethos_entry *entry)
 {
-    struct listing *listing = arg;
+    struct listed_keys *listing = arg;
     size_t used = strlen(listing->keys);
     snprintf(listing->keys + used, sizeof listing->keys - used, "%s ", entry->key);
     listing->count++;
@@ -166,9 +166,9 @@ static inline int collect(void *arg, const struct ethos_entry *entry)
     return listing->stop_after && (int)listing->count >= listing->stop_after ? 77 : 0;
 }
 
-static inline int do_list(struct fixture *f, const char *scope, struct listing *listing)
+static inline int do_list(struct fixture *f, const char *scope, struct listed_keys *listing)
 {
-    return f->store->ops->list(f->store, scope, collect, listing, &f->error);
+    return f->store->ops->list(f->store, scope, collect_key, listing, &f->error);
 }
 
 static inline void free_edits(struct fixture *f, struct ethos_edit *edits, size_t count)

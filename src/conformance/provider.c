@@ -87,7 +87,7 @@ static void free_shown(const struct fixture *f, struct prefetch_answer *shown)
 }
 
 /* Nothing to show, be it that there is no text or an empty one. */
-static struct ethos_view text_of(const struct prefetch_answer *shown, size_t section)
+static struct ethos_view section_text(const struct prefetch_answer *shown, size_t section)
 {
     const struct ethos_section *at = &shown->sections[section];
     return at->code == ETHOS_OK ? view_of(at->text.data, at->text.size) : view_of("", 0);
@@ -101,9 +101,10 @@ static void assert_same(struct ethos_view got, struct ethos_view wanted, const c
 }
 
 /* The rule is about all that was added, which one that answers by meaning need not show. */
-static void need_all(const struct fixture *f)
+static void require_all_shown(const struct fixture *f)
 {
-    need(!(f->provider->capabilities & ETHOS_PROVIDER_SEMANTIC), "showing all that was added");
+    require_offered(!(f->provider->capabilities & ETHOS_PROVIDER_SEMANTIC),
+                    "showing all that was added");
 }
 
 static void assert_shows_the_same(struct fixture *f, struct ethos_provider *reference)
@@ -115,7 +116,7 @@ static void assert_shows_the_same(struct fixture *f, struct ethos_provider *refe
     do_prefetch(f, f->provider, &context, &got);
     do_prefetch(f, reference, &context, &wanted);
     for (size_t i = 0; i < ETHOS_SECTIONS; i++)
-        assert_same(text_of(&got, i), text_of(&wanted, i), names[i]);
+        assert_same(section_text(&got, i), section_text(&wanted, i), names[i]);
     free_shown(f, &got);
     free_shown(f, &wanted);
 }
@@ -125,7 +126,7 @@ static void assert_shows(struct fixture *f, size_t section, const char *text)
     const struct ethos_context context = context_of(f);
     struct prefetch_answer got;
     do_prefetch(f, f->provider, &context, &got);
-    assert_same(text_of(&got, section), view_str(text), "what prefetch shows");
+    assert_same(section_text(&got, section), view_str(text), "what prefetch shows");
     free_shown(f, &got);
 }
 
@@ -139,7 +140,7 @@ static void test_of_nothing_nothing_is_shown(struct fixture *f)
 
 static void test_what_is_added_is_shown(struct fixture *f)
 {
-    need_all(f);
+    require_all_shown(f);
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
     assert_shows(f, ETHOS_SECTION_MEMORY, "one\n");
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "  two\n"), ETHOS_OK);
@@ -160,28 +161,30 @@ static void test_what_somebody_keeps_is_not_shown_to_others(struct fixture *f)
     other.memory_scope = "personality:somebody-else";
     other.user_scope = "user:somebody-else";
     do_prefetch(f, f->provider, &other, &got);
-    assert_same(text_of(&got, ETHOS_SECTION_MEMORY), VIEW(""), "another personality's MEMORY.md");
-    assert_same(text_of(&got, ETHOS_SECTION_USER), VIEW(""), "another person's USER.md");
+    assert_same(section_text(&got, ETHOS_SECTION_MEMORY), VIEW(""),
+                "another personality's MEMORY.md");
+    assert_same(section_text(&got, ETHOS_SECTION_USER), VIEW(""), "another person's USER.md");
     free_shown(f, &got);
 }
 
 /* ---- generated updates ------------------------------------------------------------------------- */
 
 /* The same every time: a failure can be looked at again. */
-static unsigned pick(uint64_t *seed, unsigned below)
+static unsigned pick_random(uint64_t *seed, unsigned below)
 {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
     return (unsigned)(*seed >> 33) % below;
 }
 
-static void make_text(uint64_t *seed, char out[TEXT_SIZE])
+static void generate_text(uint64_t *seed, char out[TEXT_SIZE])
 {
     static const char *const words[] = {"tea", "coffee", " likes ", "\n",       "\n\n",
                                         "- ",  "  ",     "\t",      "# ",       "caf\xc3\xa9",
                                         "0",   "\r\n",   "deploys", "on Friday"};
     *out = 0;
-    for (unsigned left = pick(seed, 9); left > 0; left--)
-        strncat(out, words[pick(seed, sizeof words / sizeof *words)], TEXT_SIZE - strlen(out) - 1);
+    for (unsigned left = pick_random(seed, 9); left > 0; left--)
+        strncat(out, words[pick_random(seed, sizeof words / sizeof *words)],
+                TEXT_SIZE - strlen(out) - 1);
 }
 
 static struct ethos_update make_update(const struct fixture *f, uint64_t *seed, bool adds_only,
@@ -190,20 +193,20 @@ static struct ethos_update make_update(const struct fixture *f, uint64_t *seed, 
     static const enum ethos_action actions[] = {ETHOS_ACTION_ADD,    ETHOS_ACTION_ADD,
                                                 ETHOS_ACTION_ADD,    ETHOS_ACTION_REPLACE,
                                                 ETHOS_ACTION_REMOVE, ETHOS_ACTION_DELETE};
-    enum ethos_action action = actions[adds_only ? 0 : pick(seed, 6)];
-    make_text(seed, text);
-    return update_of(f, action, pick(seed, 3) == 0, text);
+    enum ethos_action action = actions[adds_only ? 0 : pick_random(seed, 6)];
+    generate_text(seed, text);
+    return update_of(f, action, pick_random(seed, 3) == 0, text);
 }
 
-static void play(struct fixture *f, bool adds_only)
+static void compare_generated(struct fixture *f, bool adds_only)
 {
-    need_all(f);
+    require_all_shown(f);
     struct ethos_provider *reference = open_reference(f);
     uint64_t seed = 20251116;
     for (int step = 0; step < STEPS; step++) {
         struct ethos_update updates[MAX_STEP];
         char texts[MAX_STEP][TEXT_SIZE];
-        size_t count = 1 + pick(&seed, MAX_STEP);
+        size_t count = 1 + pick_random(&seed, MAX_STEP);
         for (size_t i = 0; i < count; i++)
             updates[i] = make_update(f, &seed, adds_only, texts[i]);
         int got = do_sync(f, f->provider, updates, count);
@@ -217,12 +220,12 @@ static void play(struct fixture *f, bool adds_only)
 
 static void test_additions_mean_what_they_mean_in_files(struct fixture *f)
 {
-    play(f, true);
+    compare_generated(f, true);
 }
 
 static void test_every_action_means_what_it_means_in_files(struct fixture *f)
 {
-    play(f, false);
+    compare_generated(f, false);
 }
 
 /* ---- conflicts and repeats --------------------------------------------------------------------- */
@@ -230,7 +233,7 @@ static void test_every_action_means_what_it_means_in_files(struct fixture *f)
 static void test_an_update_of_another_text_than_was_seen_is_a_conflict(struct fixture *f)
 {
     struct ethos_update update = update_of(f, ETHOS_ACTION_ADD, false, "two");
-    need_all(f);
+    require_all_shown(f);
     update.if_match = "absent";
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
     assert_int_equal(do_sync(f, f->provider, &update, 1), ETHOS_CONFLICT);
@@ -243,8 +246,8 @@ static void test_a_repeated_sync_is_done_once(struct fixture *f)
     const struct ethos_update update = update_of(f, ETHOS_ACTION_ADD, false, "one");
     const struct ethos_origin origin = {.op_id = f->tag, .op_digest = "d"};
     const struct ethos_sync_how how = {.origin = &origin};
-    need(f->provider->capabilities & ETHOS_PROVIDER_ONCE, "operation ids");
-    need_all(f);
+    require_offered(f->provider->capabilities & ETHOS_PROVIDER_ONCE, "operation ids");
+    require_all_shown(f);
     for (int i = 0; i < 3; i++)
         assert_int_equal(f->provider->ops->sync(f->provider, &context, &update, 1, &how, &f->error),
                          ETHOS_OK);
@@ -256,7 +259,7 @@ static void test_a_dry_run_changes_nothing(struct fixture *f)
     const struct ethos_context context = context_of(f);
     const struct ethos_update update = update_of(f, ETHOS_ACTION_ADD, false, "one");
     const struct ethos_sync_how how = {.flags = ETHOS_SYNC_DRY_RUN};
-    need(f->provider->capabilities & ETHOS_PROVIDER_DRY_RUN, "dry runs");
+    require_offered(f->provider->capabilities & ETHOS_PROVIDER_DRY_RUN, "dry runs");
     assert_int_equal(f->provider->ops->sync(f->provider, &context, &update, 1, &how, &f->error),
                      ETHOS_OK);
     assert_shows(f, ETHOS_SECTION_MEMORY, "");
@@ -272,7 +275,7 @@ static int read_memory(struct fixture *f)
 
 static void test_read_gives_the_text_that_is_shown(struct fixture *f)
 {
-    need(SLOT_PROVIDER(f->provider, read), "read");
+    require_offered(SLOT_PROVIDER(f->provider, read), "read");
     assert_int_equal(read_memory(f), ETHOS_NOTFOUND);
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
     assert_int_equal(read_memory(f), ETHOS_OK);
@@ -284,8 +287,8 @@ static void test_write_holds_for_the_text_that_was_read(struct fixture *f)
 {
     const struct ethos_provider_ops *ops = f->provider->ops;
     char revision[ETHOS_REVISION_SIZE];
-    need_all(f);
-    need(SLOT_PROVIDER(f->provider, write) && SLOT_PROVIDER(f->provider, read), "write");
+    require_all_shown(f);
+    require_offered(SLOT_PROVIDER(f->provider, write) && SLOT_PROVIDER(f->provider, read), "write");
     assert_int_equal(ops->write(f->provider, f->scope, "MEMORY.md", "absent", VIEW("1\n"), NULL,
                                 revision, &f->error),
                      ETHOS_OK);
@@ -303,11 +306,11 @@ static void test_write_holds_for_the_text_that_was_read(struct fixture *f)
 
 static void test_list_names_what_was_written(struct fixture *f)
 {
-    struct listing listing = {0};
-    need(SLOT_PROVIDER(f->provider, list), "list");
+    struct listed_keys listing = {0};
+    require_offered(SLOT_PROVIDER(f->provider, list), "list");
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
-    assert_int_equal(f->provider->ops->list(f->provider, f->scope, collect, &listing, &f->error),
-                     ETHOS_OK);
+    assert_int_equal(
+        f->provider->ops->list(f->provider, f->scope, collect_key, &listing, &f->error), ETHOS_OK);
     assert_string_equal(listing.keys, "MEMORY.md ");
 }
 
@@ -330,7 +333,7 @@ static const char *race_read(struct fixture *f)
     const struct ethos_context context = context_of(f);
     static struct prefetch_answer shown; // until the process ends
     do_prefetch(f, f->provider, &context, &shown);
-    struct ethos_view text = text_of(&shown, ETHOS_SECTION_MEMORY);
+    struct ethos_view text = section_text(&shown, ETHOS_SECTION_MEMORY);
     char *copy = f->host->resize(f->host->arg, f->text.data, text.size + 1);
     assert_non_null(copy);
     memcpy(copy, text.data, text.size);
@@ -344,17 +347,17 @@ static void test_no_addition_is_lost_among_several_writers(struct fixture *f)
 {
     static const struct race race = {race_open, race_add, race_read};
     struct ethos_provider *first = f->provider;
-    need_all(f);
+    require_all_shown(f);
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, true, "shared"), ETHOS_OK);
     assert_int_equal(f->subject->open_provider(f->host, &f->provider, &f->error), ETHOS_OK);
     const struct ethos_context context = context_of(f);
     struct prefetch_answer shown;
     do_prefetch(f, f->provider, &context, &shown);
-    bool shared = text_of(&shown, ETHOS_SECTION_USER).size > 0;
+    bool shared = section_text(&shown, ETHOS_SECTION_USER).size > 0;
     free_shown(f, &shown);
     f->provider->ops->close(f->provider);
     f->provider = first;
-    need(shared, "texts that handles share");
+    require_offered(shared, "texts that handles share");
     race_run(f, &race);
 }
 
@@ -363,18 +366,18 @@ static void test_no_addition_is_lost_among_several_writers(struct fixture *f)
 #define FACT "The wifi password of the cabin is written on the fridge door"
 #define FACTS 40 /* that are in the way */
 
-static void need_meaning(const struct fixture *f)
+static void require_meaning(const struct fixture *f)
 {
-    need(f->provider->capabilities & ETHOS_PROVIDER_SEMANTIC, "answers by meaning");
+    require_offered(f->provider->capabilities & ETHOS_PROVIDER_SEMANTIC, "answers by meaning");
 }
 
 /* Whether a question in a context brings the fact into MEMORY.md. */
-static bool brings(struct fixture *f, struct ethos_context context, const char *question)
+static bool is_fact_found(struct fixture *f, struct ethos_context context, const char *question)
 {
     struct prefetch_answer got;
     context.query = question;
     do_prefetch(f, f->provider, &context, &got);
-    bool found = view_contains(text_of(&got, ETHOS_SECTION_MEMORY), VIEW(FACT));
+    bool found = view_contains(section_text(&got, ETHOS_SECTION_MEMORY), VIEW(FACT));
     free_shown(f, &got);
     return found;
 }
@@ -392,33 +395,33 @@ static void add_facts(struct fixture *f)
 
 static void test_a_question_that_repeats_what_was_added_finds_it(struct fixture *f)
 {
-    need_meaning(f);
+    require_meaning(f);
     add_facts(f);
-    if (!brings(f, context_of(f), FACT) || !brings(f, context_of(f), FACT "?"))
+    if (!is_fact_found(f, context_of(f), FACT) || !is_fact_found(f, context_of(f), FACT "?"))
         fail("it does not bring: %s", FACT);
 }
 
 static void test_what_was_removed_is_not_found(struct fixture *f)
 {
-    need_meaning(f);
+    require_meaning(f);
     add_facts(f);
     int code = do_one(f, ETHOS_ACTION_REMOVE, false, FACT);
     if (code == ETHOS_UNSUPPORTED)
         not_offered("remove");
     assert_int_equal(code, ETHOS_OK);
-    if (brings(f, context_of(f), FACT) || brings(f, context_of(f), NULL))
+    if (is_fact_found(f, context_of(f), FACT) || is_fact_found(f, context_of(f), NULL))
         fail("it is found, or shown: %s", FACT);
 }
 
 static void test_a_question_of_somebody_else_does_not_find_it(struct fixture *f)
 {
     struct ethos_context other = context_of(f);
-    need_meaning(f);
+    require_meaning(f);
     add_facts(f);
     other.personality = other.user = "somebody-else";
     other.memory_scope = "personality:somebody-else";
     other.user_scope = "user:somebody-else";
-    if (brings(f, other, FACT))
+    if (is_fact_found(f, other, FACT))
         fail("another personality finds: %s", FACT);
 }
 
@@ -427,11 +430,11 @@ static void test_without_a_question_something_is_shown_or_nothing(struct fixture
 {
     struct ethos_context context = context_of(f);
     struct prefetch_answer got;
-    need_meaning(f);
+    require_meaning(f);
     for (int i = 0; i < 2; i++) {
         context.query = i == 0 ? NULL : "";
         do_prefetch(f, f->provider, &context, &got);
-        assert_same(text_of(&got, ETHOS_SECTION_MEMORY), VIEW(""), "of nothing");
+        assert_same(section_text(&got, ETHOS_SECTION_MEMORY), VIEW(""), "of nothing");
         free_shown(f, &got);
     }
     add_facts(f);

@@ -30,7 +30,7 @@ struct answers {
 };
 
 /* Before each line all of them meet: on a busy machine one might be done before the next has its turn. */
-static void meet(struct answers *answers, int round)
+static void wait_for_writers(struct answers *answers, int round)
 {
     time_t until = time(NULL) + PATIENCE;
     atomic_fetch_add(&answers->ready, 1);
@@ -55,7 +55,7 @@ static _Noreturn void write_lines(struct fixture *f, const struct race *race, in
         continue;
     for (int i = 0; opened && i < LINES; i++) {
         name_line(writer, i, line);
-        meet(answers, i);
+        wait_for_writers(answers, i);
         answers->codes[writer][i] = race->add(f, opened, line);
     }
     answers->errors[writer] = f->error;
@@ -88,7 +88,7 @@ static void run_writers(struct fixture *f, const struct race *race, struct answe
              answers->errors[0].text);
 }
 
-static int count_line(const char *text, const char *line)
+static int count_line_in(const char *text, const char *line)
 {
     int count = 0;
     for (const char *at = text; (at = strstr(at, line)) != NULL; at += strlen(line))
@@ -97,14 +97,14 @@ static int count_line(const char *text, const char *line)
 }
 
 /* Done is there once; refused is not there. */
-static void judge(const char *text, const struct answers *answers)
+static void check_answers(const char *text, const struct answers *answers)
 {
     char line[LINE_SIZE], lost[LINE_SIZE] = "";
     int done = 0, gone = 0;
     for (int at = 0; at < WRITERS * LINES; at++) {
         int writer = at / LINES, code = answers->codes[writer][at % LINES];
         name_line(writer, at % LINES, line);
-        int count = count_line(text, line);
+        int count = count_line_in(text, line);
         line[strlen(line) - 1] = 0;
         if (code != ETHOS_OK && code != ETHOS_BUSY && code != ETHOS_CONFLICT)
             fail("an addition among others failed: %s", answers->errors[writer].text);
@@ -129,6 +129,6 @@ void race_run(struct fixture *f, const struct race *race)
                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(answers != MAP_FAILED);
     run_writers(f, race, answers);
-    judge(race->read(f), answers);
+    check_answers(race->read(f), answers);
     munmap(answers, sizeof *answers);
 }

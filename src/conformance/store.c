@@ -8,7 +8,7 @@
 static void test_absent_text_is_not_found(struct fixture *f)
 {
     assert_absent(f, "MEMORY.md");
-    put(f, "MEMORY.md", "something\n");
+    put_key(f, "MEMORY.md", "something\n");
     assert_absent(f, "USER.md");
     assert_int_equal(do_read(f, OTHER_SCOPE, "MEMORY.md"), ETHOS_NOTFOUND);
     assert_int_equal(f->error.code, ETHOS_NOTFOUND);
@@ -56,17 +56,17 @@ static void test_other_bytes_have_another_revision(struct fixture *f)
 
 static void test_empty_text_is_not_absent(struct fixture *f)
 {
-    put(f, "empty.md", "");
+    put_key(f, "empty.md", "");
     assert_text(f, "empty.md", "");
     assert_int_equal(do_write(f, SCOPE, "empty.md", "absent", VIEW("x"), NULL), ETHOS_CONFLICT);
-    put(f, "full.md", "full");
-    put(f, "full.md", "");
+    put_key(f, "full.md", "full");
+    put_key(f, "full.md", "");
     assert_text(f, "full.md", "");
     assert_int_equal(do_remove(f, "empty.md", NULL), ETHOS_OK);
     assert_absent(f, "empty.md");
 }
 
-static void test_every_byte_is_kept(struct fixture *f)
+static void test_every_byte_is_stored(struct fixture *f)
 {
     char bytes[512];
     for (size_t i = 0; i < sizeof bytes; i++)
@@ -81,7 +81,7 @@ static void test_every_byte_is_kept(struct fixture *f)
     assert_text(f, "bytes.md", "no line end \r\n\r");
 }
 
-static void test_a_megabyte_is_kept(struct fixture *f)
+static void test_a_megabyte_is_stored(struct fixture *f)
 {
     size_t size = 1048576 + 13;
     char *bytes = malloc(size);
@@ -100,7 +100,7 @@ static void test_a_text_beyond_the_limit_is_refused(struct fixture *f)
 {
     char *bytes = calloc(1, (size_t)ETHOS_MAX_STORE_BYTES + 1);
     assert_non_null(bytes);
-    put(f, "a.md", "old");
+    put_key(f, "a.md", "old");
     struct ethos_view text = view_of(bytes, (size_t)ETHOS_MAX_STORE_BYTES + 1);
     assert_int_equal(do_write(f, SCOPE, "a.md", NULL, text, NULL), ETHOS_LIMIT);
     assert_text(f, "a.md", "old");
@@ -140,7 +140,7 @@ static void test_a_wrong_expectation_is_a_conflict_and_changes_nothing(struct fi
     assert_int_equal(do_write(f, SCOPE, "a.md", revision, VIEW("x"), stale), ETHOS_CONFLICT);
     assert_string_equal(stale, "untouched");
     assert_absent(f, "a.md");
-    put(f, "a.md", "now");
+    put_key(f, "a.md", "now");
     assert_int_equal(do_write(f, SCOPE, "a.md", revision, VIEW("x"), stale), ETHOS_CONFLICT);
     assert_int_equal(do_write(f, SCOPE, "a.md", "absent", VIEW("x"), stale), ETHOS_CONFLICT);
     assert_int_equal(do_remove(f, "a.md", revision), ETHOS_CONFLICT);
@@ -159,8 +159,8 @@ static void test_remove_takes_the_text_away(struct fixture *f)
     assert_int_equal(do_remove(f, "a.md", "absent"), ETHOS_NOTFOUND);
     revision_of(f, "1", revision);
     assert_int_equal(do_remove(f, "a.md", revision), ETHOS_CONFLICT);
-    put(f, "a.md", "1");
-    put(f, "b.md", "1");
+    put_key(f, "a.md", "1");
+    put_key(f, "b.md", "1");
     assert_int_equal(do_remove(f, "a.md", revision), ETHOS_OK);
     assert_absent(f, "a.md");
     assert_text(f, "b.md", "1");
@@ -175,7 +175,7 @@ static void test_the_error_may_be_null(struct fixture *f)
     const struct ethos_store_ops *ops = f->store->ops;
     struct ethos_read_how whole = {0, 0};
     char revision[ETHOS_REVISION_SIZE];
-    put(f, "a.md", "1");
+    put_key(f, "a.md", "1");
     assert_int_equal(ops->read(f->store, SCOPE, "b.md", &whole, &f->text, NULL), ETHOS_NOTFOUND);
     assert_int_equal(ops->write(f->store, SCOPE, "a.md", "absent", VIEW("2"), NULL, revision, NULL),
                      ETHOS_CONFLICT);
@@ -186,8 +186,8 @@ static void test_the_error_may_be_null(struct fixture *f)
 
 static void test_a_buffer_is_used_again(struct fixture *f)
 {
-    put(f, "long.md", "a text that is rather longer than the other");
-    put(f, "short.md", "short");
+    put_key(f, "long.md", "a text that is rather longer than the other");
+    put_key(f, "short.md", "short");
     assert_text(f, "long.md", "a text that is rather longer than the other");
     char *data = f->text.data;
     size_t capacity = f->text.capacity;
@@ -202,7 +202,7 @@ static void test_a_buffer_is_memory_of_the_host(struct fixture *f)
 {
     static const char *const texts[] = {"short", "a text that is rather longer than the other"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        put(f, "a.md", texts[i]);
+        put_key(f, "a.md", texts[i]);
         assert_text(f, "a.md", texts[i]);
         size_t size = memory_size(f->text.data); // 0: the host gave no such block
         assert_true(size > 0);
@@ -212,7 +212,7 @@ static void test_a_buffer_is_memory_of_the_host(struct fixture *f)
 
 static void test_a_failed_read_leaves_the_text_alone(struct fixture *f)
 {
-    put(f, "a.md", "kept");
+    put_key(f, "a.md", "kept");
     assert_text(f, "a.md", "kept");
     struct ethos_text before = f->text;
     assert_absent(f, "b.md");
@@ -223,7 +223,7 @@ static void test_a_failed_read_leaves_the_text_alone(struct fixture *f)
 static void test_the_revision_is_empty_unless_asked_for(struct fixture *f)
 {
     struct ethos_read_how how = {0, 0};
-    put(f, "a.md", "text");
+    put_key(f, "a.md", "text");
     assert_text(f, "a.md", "text");
     assert_int_equal(f->store->ops->read(f->store, SCOPE, "a.md", &how, &f->text, &f->error),
                      ETHOS_OK);
@@ -238,7 +238,7 @@ static void test_a_tail_is_the_end_of_the_text(struct fixture *f)
     for (size_t i = 0; i < 1000; i++)
         whole[i] = (char)('a' + i % 26);
     whole[1000] = 0;
-    put(f, "a.md", whole);
+    put_key(f, "a.md", whole);
     revision_of(f, whole, revision);
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
         for (unsigned flags = 0; flags <= ETHOS_READ_REVISION; flags++) {
@@ -259,13 +259,13 @@ static void test_a_tail_is_the_end_of_the_text(struct fixture *f)
 
 static void test_list_gives_keys_in_byte_order(struct fixture *f)
 {
-    struct listing listing = {0};
-    put(f, "b.md", "22");
-    put(f, "a.md", "1");
-    put(f, "a-1.md", "");
-    put(f, "Z.md", "333");
-    put(f, "a_1.md", "4444");
-    put(f, "a.md.md", "");
+    struct listed_keys listing = {0};
+    put_key(f, "b.md", "22");
+    put_key(f, "a.md", "1");
+    put_key(f, "a-1.md", "");
+    put_key(f, "Z.md", "333");
+    put_key(f, "a_1.md", "4444");
+    put_key(f, "a.md.md", "");
     assert_int_equal(do_write(f, OTHER_SCOPE, "c.md", NULL, VIEW("x"), NULL), ETHOS_OK);
     assert_int_equal(do_list(f, SCOPE, &listing), ETHOS_OK);
     assert_string_equal(listing.keys, "Z.md a-1.md a.md a.md.md a_1.md b.md ");
@@ -274,11 +274,11 @@ static void test_list_gives_keys_in_byte_order(struct fixture *f)
 
 static void test_list_of_an_unwritten_scope_is_empty(struct fixture *f)
 {
-    struct listing listing = {0};
+    struct listed_keys listing = {0};
     assert_int_equal(do_list(f, SCOPE, &listing), ETHOS_OK);
     assert_int_equal(do_list(f, OTHER_SCOPE, &listing), ETHOS_OK);
     assert_int_equal(listing.count, 0);
-    put(f, "a.md", "1");
+    put_key(f, "a.md", "1");
     assert_int_equal(do_remove(f, "a.md", NULL), ETHOS_OK);
     assert_int_equal(do_list(f, SCOPE, &listing), ETHOS_OK);
     assert_int_equal(listing.count, 0);
@@ -286,22 +286,22 @@ static void test_list_of_an_unwritten_scope_is_empty(struct fixture *f)
 
 static void test_list_stops_when_told_to(struct fixture *f)
 {
-    struct listing listing = {.stop_after = 2};
-    put(f, "a.md", "1");
-    put(f, "b.md", "1");
-    put(f, "c.md", "1");
+    struct listed_keys listing = {.stop_after = 2};
+    put_key(f, "a.md", "1");
+    put_key(f, "b.md", "1");
+    put_key(f, "c.md", "1");
     assert_int_equal(do_list(f, SCOPE, &listing), 77);
     assert_string_equal(listing.keys, "a.md b.md ");
 }
 
 static void test_many_keys(struct fixture *f)
 {
-    struct listing listing = {0};
+    struct listed_keys listing = {0};
     char expected[16384] = "";
     for (int i = 299; i >= 0; i--) {
         char key[32];
         snprintf(key, sizeof key, "note-%03d.md", i * 7 % 300);
-        put(f, key, key);
+        put_key(f, key, key);
     }
     for (int i = 0; i < 300; i++) {
         char key[32];
@@ -329,7 +329,7 @@ struct script {
     int calls;
 };
 
-static int play(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int play_script(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
 {
     struct script *script = arg;
     struct fixture *f = script->fixture;
@@ -359,7 +359,7 @@ static int do_update(struct fixture *f, struct ethos_edit *edits, size_t count,
                      struct script *script)
 {
     script->fixture = f;
-    return store_update(f->store, SCOPE, edits, count, play, script, NULL, &f->error);
+    return store_update(f->store, SCOPE, edits, count, play_script, script, NULL, &f->error);
 }
 
 static void test_update_sees_the_old_and_stores_the_new(struct fixture *f)
@@ -392,9 +392,9 @@ static void test_update_of_several_keys(struct fixture *f)
                                         {ETHOS_EDIT_KEEP, NULL},
                                         {ETHOS_EDIT_PUT, ""}},
                             .seen = {"put 1", "drop 1", "keep 1", NULL}};
-    put(f, "put.md", "put 1");
-    put(f, "drop.md", "drop 1");
-    put(f, "keep.md", "keep 1");
+    put_key(f, "put.md", "put 1");
+    put_key(f, "drop.md", "drop 1");
+    put_key(f, "keep.md", "keep 1");
     assert_int_equal(do_update(f, edits, 4, &script), ETHOS_OK);
     assert_text(f, "put.md", "put 2");
     assert_string_equal(edits[0].revision, f->text.revision);
@@ -410,7 +410,7 @@ static void test_update_of_several_keys(struct fixture *f)
 
 static void test_update_that_keeps_touches_nothing(struct fixture *f)
 {
-    struct listing listing = {0};
+    struct listed_keys listing = {0};
     struct ethos_edit edits[2] = {{.key = "a.md"}, {.key = "b.md"}};
     struct script script = {0};
     assert_int_equal(do_update(f, edits, 2, &script), ETHOS_OK);
@@ -429,7 +429,7 @@ static void test_update_to_the_same_text_reports_its_revision(struct fixture *f)
 {
     struct ethos_edit edit = {.key = "a.md"};
     struct script script = {.answers = {{ETHOS_EDIT_PUT, "same"}}, .seen = {"same"}};
-    put(f, "a.md", "same");
+    put_key(f, "a.md", "same");
     assert_text(f, "a.md", "same");
     int64_t mtime_ms = f->text.mtime_ms;
     assert_int_equal(do_update(f, &edit, 1, &script), ETHOS_OK);
@@ -446,8 +446,8 @@ static void test_update_refused_by_its_callback_changes_nothing(struct fixture *
         .answers = {{ETHOS_EDIT_PUT, "x"}, {ETHOS_EDIT_DROP, NULL}, {ETHOS_EDIT_PUT, "y"}},
         .seen = {"a", "b", NULL},
         .code = ETHOS_LIMIT};
-    put(f, "a.md", "a");
-    put(f, "b.md", "b");
+    put_key(f, "a.md", "a");
+    put_key(f, "b.md", "b");
     assert_int_equal(do_update(f, edits, 3, &script), ETHOS_LIMIT);
     assert_int_equal(script.calls, 1);
     assert_text(f, "a.md", "a");
@@ -502,7 +502,7 @@ static int do_once(struct fixture *f, const char *scope, const char *id, const c
     const struct ethos_origin origin = {.op_id = id, .op_digest = digest};
     *edit = (struct ethos_edit){.key = "a.md"};
     script->fixture = f;
-    int code = store_update(f->store, scope, edit, 1, play, script, &origin, &f->error);
+    int code = store_update(f->store, scope, edit, 1, play_script, script, &origin, &f->error);
     free_edits(f, edit, 1);
     return code;
 }
@@ -522,7 +522,7 @@ static void test_without_operation_ids_one_is_refused_before_anything_is_asked(s
 {
     struct ethos_edit edit;
     struct script script = {.answers = {{ETHOS_EDIT_PUT, "1"}}};
-    need(!has_once(f), "a store without operation ids");
+    require_offered(!has_once(f), "a store without operation ids");
     assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &script), ETHOS_UNSUPPORTED);
     assert_int_equal(f->error.code, ETHOS_UNSUPPORTED);
     assert_int_equal(script.calls, 0);
@@ -539,17 +539,17 @@ static void test_a_repeated_operation_does_nothing_and_gives_the_first_answer(st
                                         {ETHOS_EDIT_KEEP, NULL}},
                             .seen = {"a 1", "b 1", "c 1", NULL},
                             .receipts = {"of a", "\"quoted\" \\ of b", "of c", NULL}};
-    need_once(f);
-    put(f, "a.md", "a 1");
-    put(f, "b.md", "b 1");
-    put(f, "c.md", "c 1");
+    require_once(f);
+    put_key(f, "a.md", "a 1");
+    put_key(f, "b.md", "b 1");
+    put_key(f, "c.md", "c 1");
     for (int i = 0; i < 3; i++) {
         struct ethos_edit edits[5] = {
             {.key = "a.md"}, {.key = "b.md"}, {.key = "c.md"}, {.key = "d.md"}, {.key = "e.md"}};
         size_t count = i == 0 ? 4 : 5;
         int calls = script.calls;
         assert_int_equal(
-            store_update(f->store, SCOPE, edits, count, play, &script, &origin, &f->error),
+            store_update(f->store, SCOPE, edits, count, play_script, &script, &origin, &f->error),
             ETHOS_OK);
         free_edits(f, edits, count);
         if (i == 0) {
@@ -563,8 +563,8 @@ static void test_a_repeated_operation_does_nothing_and_gives_the_first_answer(st
             assert_repeated(f, &edits[3], NULL, "");
             assert_int_equal(edits[4].verdict, ETHOS_EDIT_KEEP); // no part of it
         }
-        put(f, "a.md", "changed since");
-        put(f, "c.md", "changed since");
+        put_key(f, "a.md", "changed since");
+        put_key(f, "c.md", "changed since");
     }
     assert_text(f, "a.md", "changed since");
     assert_absent(f, "b.md");
@@ -575,7 +575,7 @@ static void test_an_operation_id_stands_for_one_update(struct fixture *f)
     struct ethos_edit edit;
     struct script first = {.answers = {{ETHOS_EDIT_PUT, "1"}}};
     struct script other = {.answers = {{ETHOS_EDIT_PUT, "2"}}, .seen = {"1"}};
-    need_once(f);
+    require_once(f);
     assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &first), ETHOS_OK);
     assert_int_equal(do_once(f, SCOPE, "op", "e", &edit, &other), ETHOS_DENIED);
     assert_string_equal(f->error.text, "operation id used for other updates: op");
@@ -596,8 +596,8 @@ static void test_only_an_operation_that_changed_something_is_remembered(struct f
     struct script refused = {
         .answers = {{ETHOS_EDIT_PUT, "x"}}, .seen = {"1"}, .code = ETHOS_CONFLICT};
     struct script change = {.answers = {{ETHOS_EDIT_PUT, "2"}}, .seen = {"1"}};
-    need_once(f);
-    put(f, "a.md", "1");
+    require_once(f);
+    put_key(f, "a.md", "1");
     assert_int_equal(do_once(f, SCOPE, "op", "keep", &edit, &keep), ETHOS_OK);
     assert_int_equal(edit.verdict, ETHOS_EDIT_KEEP);
     assert_int_equal(do_once(f, SCOPE, "op", "same", &edit, &same), ETHOS_OK);
@@ -614,7 +614,7 @@ static void test_operation_ids_belong_to_a_scope(struct fixture *f)
     struct ethos_edit edit;
     struct script first = {.answers = {{ETHOS_EDIT_PUT, "1"}}};
     struct script other = {.answers = {{ETHOS_EDIT_PUT, "2"}}};
-    need_once(f);
+    require_once(f);
     assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &first), ETHOS_OK);
     assert_int_equal(do_once(f, OTHER_SCOPE, "op", "e", &edit, &other), ETHOS_OK);
     assert_text(f, "a.md", "1");
@@ -629,11 +629,11 @@ static void test_operation_ids_survive_where_texts_do(struct fixture *f)
 {
     struct ethos_edit edit;
     struct script script = {.answers = {{ETHOS_EDIT_PUT, "1"}}, .receipts = {"first"}};
-    need(has_once(f) && is_durable(f), "durable operation ids");
+    require_offered(has_once(f) && is_durable(f), "durable operation ids");
     assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &script), ETHOS_OK);
     f->store->ops->close(f->store);
     assert_int_equal(f->subject->open(f->host, &f->store, &f->error), ETHOS_OK);
-    put(f, "a.md", "changed since");
+    put_key(f, "a.md", "changed since");
     assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &script), ETHOS_OK);
     assert_repeated(f, &edit, "1", "first");
     assert_text(f, "a.md", "changed since");
@@ -644,8 +644,8 @@ static void test_an_operation_without_memory_is_not_done_and_not_remembered(stru
     struct ethos_edit edit;
     struct script script = {.answers = {{ETHOS_EDIT_PUT, "new"}}, .seen = {"old"}};
     int code = ETHOS_OK;
-    need_once(f);
-    put(f, "a.md", "old");
+    require_once(f);
+    put_key(f, "a.md", "old");
     MEMORY_EACH(f, n, code == ETHOS_OK)
     {
         code = do_once(f, SCOPE, "op", "d", &edit, &script);
@@ -666,7 +666,7 @@ static void test_an_operation_without_memory_is_not_done_and_not_remembered(stru
 static void test_running_out_of_memory_changes_nothing(struct fixture *f)
 {
     int code = ETHOS_OK;
-    put(f, "a.md", "old a");
+    put_key(f, "a.md", "old a");
     MEMORY_EACH(f, n, code == ETHOS_OK)
     {
         struct ethos_edit edits[2] = {{.key = "a.md"}, {.key = "b.md"}};
@@ -696,9 +696,9 @@ static void test_running_out_of_memory_changes_nothing(struct fixture *f)
 static void use_another(struct fixture *f)
 {
     struct ethos_store *first = f->store;
-    struct listing listing = {.count = 0};
+    struct listed_keys listing = {.count = 0};
     assert_int_equal(f->subject->open(f->host, &f->store, &f->error), ETHOS_OK);
-    put(f, "a.md", "text");
+    put_key(f, "a.md", "text");
     do_write(f, SCOPE, "a.md", "absent", VIEW("x"), NULL);
     do_read(f, SCOPE, "a.md");
     do_read(f, SCOPE, "b.md");
@@ -719,9 +719,9 @@ static void test_a_handle_gives_back_what_it_took(struct fixture *f)
 
 static void test_reading_without_memory_says_so(struct fixture *f)
 {
-    struct listing listing;
+    struct listed_keys listing;
     int code = ETHOS_OK;
-    put(f, "a.md", "text");
+    put_key(f, "a.md", "text");
     MEMORY_EACH(f, n, code == ETHOS_OK)
     {
         struct ethos_text text = {0};
@@ -756,9 +756,9 @@ static void test_opening_without_memory_says_so(struct fixture *f)
 
 static void test_what_is_durable_survives_closing(struct fixture *f)
 {
-    need(is_durable(f), "durability");
-    put(f, "a.md", "kept");
-    put(f, "b.md", "gone");
+    require_offered(is_durable(f), "durability");
+    put_key(f, "a.md", "kept");
+    put_key(f, "b.md", "gone");
     assert_int_equal(do_remove(f, "b.md", NULL), ETHOS_OK);
     f->store->ops->close(f->store);
     assert_int_equal(f->subject->open(f->host, &f->store, &f->error), ETHOS_OK);
@@ -768,7 +768,7 @@ static void test_what_is_durable_survives_closing(struct fixture *f)
 
 static void test_two_handles_see_the_same_texts(struct fixture *f)
 {
-    need(is_durable(f), "durability");
+    require_offered(is_durable(f), "durability");
     struct ethos_store *first = f->store, *second;
     char revision[ETHOS_REVISION_SIZE];
     assert_absent(f, "a.md");
@@ -789,7 +789,7 @@ static void test_paths_are_absolute_and_end_in_the_key(struct fixture *f)
 {
     const struct ethos_store_ops *ops = f->store->ops;
     char path[4096] = "", tiny[8] = "kept";
-    need(f->store->capabilities & ETHOS_STORE_PATHS, "files");
+    require_offered(f->store->capabilities & ETHOS_STORE_PATHS, "files");
     assert_non_null(ops->locate);
     assert_int_equal(ops->locate(f->store, SCOPE, "a.md", path, sizeof path, &f->error), ETHOS_OK);
     assert_int_equal(path[0], '/');
@@ -808,11 +808,11 @@ static void count_finding(void *arg, const struct ethos_finding *finding)
 static void test_a_store_used_as_intended_has_no_findings(struct fixture *f)
 {
     int findings = 0;
-    need(f->store->ops->check, "check");
+    require_offered(f->store->ops->check, "check");
     assert_int_equal(f->store->ops->check(f->store, 0, count_finding, &findings, &f->error),
                      ETHOS_OK);
-    put(f, "a.md", "text");
-    put(f, "a.md", "other text");
+    put_key(f, "a.md", "text");
+    put_key(f, "a.md", "other text");
     assert_int_equal(f->store->ops->check(f->store, 0, count_finding, &findings, &f->error),
                      ETHOS_OK);
     assert_int_equal(findings, 0);
@@ -827,8 +827,8 @@ const struct rule rules_store[] = {
     RULE(test_equal_bytes_have_equal_revisions),
     RULE(test_other_bytes_have_another_revision),
     RULE(test_empty_text_is_not_absent),
-    RULE(test_every_byte_is_kept),
-    RULE(test_a_megabyte_is_kept),
+    RULE_NAMED("test_every_byte_is_kept", test_every_byte_is_stored),
+    RULE_NAMED("test_a_megabyte_is_kept", test_a_megabyte_is_stored),
     RULE(test_a_text_beyond_the_limit_is_refused),
     RULE(test_scopes_are_separate),
     RULE(test_write_expects_any_absent_or_a_revision),

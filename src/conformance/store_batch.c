@@ -23,7 +23,7 @@ struct turn {
     struct ethos_error error;
 };
 
-static int play(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int play_turn(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
 {
     struct turn *turn = arg;
     turn->asked++;
@@ -44,14 +44,14 @@ static int play(void *arg, struct ethos_edit *edits, size_t count, struct ethos_
     return ETHOS_OK;
 }
 
-static void prepare(struct turn *turn, struct ethos_edit_call *call)
+static void prepare_call(struct turn *turn, struct ethos_edit_call *call)
 {
     size_t count = 0;
     for (; count < 2 && turn->keys[count]; count++)
         turn->edits[count] = (struct ethos_edit){.key = turn->keys[count]};
     turn->origin = (struct ethos_origin){
         .actor = turn->text, .op_id = turn->op_id, .op_digest = turn->digest};
-    *call = (struct ethos_edit_call){turn->edits,   count,        play,          turn,
+    *call = (struct ethos_edit_call){turn->edits,   count,        play_turn,     turn,
                                      &turn->origin, &turn->error, ETHOS_INTERNAL};
 }
 
@@ -61,7 +61,7 @@ static void hand_over(struct fixture *f, struct turn *turns, size_t count, int *
     struct ethos_edit_call calls[MOST];
     assert_true(count <= MOST);
     for (size_t i = 0; i < count; i++)
-        prepare(&turns[i], &calls[i]);
+        prepare_call(&turns[i], &calls[i]);
     store_batch(f->store, SCOPE, calls, count);
     for (size_t i = 0; i < count; i++)
         codes[i] = calls[i].code;
@@ -85,7 +85,7 @@ static void test_each_update_sees_what_those_before_it_left(struct fixture *f)
                            {.keys = {"b.md"}, .text = "y", .expect = "-"}};
     char revision[ETHOS_REVISION_SIZE];
     int codes[6];
-    put(f, "a.md", "1");
+    put_key(f, "a.md", "1");
     hand_over(f, turns, 6, codes);
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(codes[i], ETHOS_OK);
@@ -129,7 +129,7 @@ static void test_a_batch_that_keeps_everything_leaves_the_store_untouched(struct
     struct turn turns[] = {{.keys = {"a.md"}, .keeps = true},
                            {.keys = {"b.md"}},
                            {.keys = {"a.md"}, .text = "1", .expect = "x"}};
-    struct listing listing = {0};
+    struct listed_keys listing = {0};
     int codes[3];
     hand_over(f, turns, 3, codes);
     assert_int_equal(codes[0], ETHOS_OK);
@@ -151,7 +151,7 @@ static void test_an_operation_id_holds_within_a_batch(struct fixture *f)
                            {.keys = {"a.md"}, .text = "4", .op_id = "none", .digest = "e"}};
     char revision[ETHOS_REVISION_SIZE];
     int codes[6];
-    need_once(f);
+    require_once(f);
     hand_over(f, turns, 6, codes);
     assert_int_equal(codes[2], ETHOS_OK);
     assert_int_equal(turns[2].edits[0].verdict, ETHOS_EDIT_REPEATED);
@@ -173,10 +173,10 @@ static void test_each_operation_id_of_a_batch_is_remembered(struct fixture *f)
                            {.keys = {"c.md"}, .text = "3", .op_id = "op3", .digest = "d"},
                            {.keys = {"c.md"}, .op_id = "op4", .digest = "d"}};
     int codes[4];
-    need_once(f);
+    require_once(f);
     hand_over(f, turns, 4, codes);
     free_turns(f, turns, 4);
-    put(f, "a.md", "since");
+    put_key(f, "a.md", "since");
     for (size_t i = 0; i < 4; i++)
         turns[i].asked = 0;
     hand_over(f, turns, 4, codes);
@@ -238,14 +238,14 @@ static void assert_remembered(struct fixture *f, int64_t later_ms, unsigned othe
 
 static void test_an_old_operation_id_is_remembered_among_few(struct fixture *f)
 {
-    need_once(f);
+    require_once(f);
     assert_remembered(f, 2 * ETHOS_OPID_DAYS * INT64_C(86400000), 600);
 }
 
 /* A store that takes one at a time is spared the whole number. */
 static void test_a_recent_operation_id_is_remembered_among_many(struct fixture *f)
 {
-    need_once(f);
+    require_once(f);
     assert_remembered(f, 0, f->store->ops->batch ? ETHOS_OPID_COUNT + 600 : 600);
 }
 
@@ -257,7 +257,7 @@ struct walked {
         after[MOST][ETHOS_REVISION_SIZE], op_ids[MOST][8];
 };
 
-static int note_change(void *arg, const struct ethos_change *change)
+static int record_batch_change(void *arg, const struct ethos_change *change)
 {
     struct walked *walked = arg;
     size_t at = walked->count++;
@@ -270,11 +270,12 @@ static int note_change(void *arg, const struct ethos_change *change)
     return 0;
 }
 
-static void walk(struct fixture *f, const char *key, struct walked *out)
+static void walk_batch_history(struct fixture *f, const char *key, struct walked *out)
 {
     out->count = 0;
-    assert_int_equal(f->store->ops->history(f->store, SCOPE, key, note_change, out, &f->error),
-                     ETHOS_OK);
+    assert_int_equal(
+        f->store->ops->history(f->store, SCOPE, key, record_batch_change, out, &f->error),
+        ETHOS_OK);
 }
 
 static void test_each_update_of_a_batch_has_its_own_history(struct fixture *f)
@@ -290,7 +291,7 @@ static void test_each_update_of_a_batch_has_its_own_history(struct fixture *f)
         not_offered("history of operations");
     }
     hand_over(f, turns, 4, codes);
-    walk(f, "a.md", walked);
+    walk_batch_history(f, "a.md", walked);
     assert_int_equal(walked->count, 3);
     for (size_t i = 0; i < 2; i++)
         assert_string_equal(walked->before[i], walked->after[i + 1]);
@@ -300,7 +301,7 @@ static void test_each_update_of_a_batch_has_its_own_history(struct fixture *f)
     assert_string_equal(walked->actors[2], "1");
     assert_string_equal(walked->op_ids[2], "op1");
     assert_string_equal(walked->op_ids[1], "-");
-    walk(f, NULL, walked);
+    walk_batch_history(f, NULL, walked);
     assert_int_equal(walked->count, 4);
     free_turns(f, turns, 4);
     free(walked);
@@ -317,7 +318,7 @@ static void test_what_a_batch_takes_back_is_still_in_the_history(struct fixture 
     struct walked *walked = calloc(1, sizeof *walked);
     char revision[ETHOS_REVISION_SIZE];
     int codes[6];
-    put(f, "a.md", "0");
+    put_key(f, "a.md", "0");
     hand_over(f, turns, 6, codes);
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(codes[i], ETHOS_OK);
@@ -325,9 +326,9 @@ static void test_what_a_batch_takes_back_is_still_in_the_history(struct fixture 
     assert_absent(f, "b.md");
     assert_text(f, "c.md", "3");
     if (has_history(f)) {
-        walk(f, "b.md", walked);
+        walk_batch_history(f, "b.md", walked);
         assert_int_equal(walked->count, 2);
-        walk(f, "a.md", walked);
+        walk_batch_history(f, "a.md", walked);
         assert_int_equal(walked->count, 4);
         revision_of(f, "01", revision);
         assert_string_equal(walked->after[2], revision);
@@ -350,10 +351,10 @@ static void test_a_batch_that_changes_nothing_in_the_end_is_recorded(struct fixt
     assert_int_equal(codes[1], ETHOS_OK);
     assert_absent(f, "b.md");
     if (has_history(f)) {
-        walk(f, "b.md", walked);
+        walk_batch_history(f, "b.md", walked);
         assert_int_equal(walked->count, 2);
     }
-    put(f, "b.md", "3");
+    put_key(f, "b.md", "3");
     assert_text(f, "b.md", "3");
     free_turns(f, turns, 2);
     free(walked);
@@ -371,7 +372,7 @@ static void test_every_version_of_a_long_batch_is_reachable(struct fixture *f)
     for (size_t i = 0; i < MOST; i++)
         assert_int_equal(codes[i], ETHOS_OK);
     if (has_history(f)) {
-        walk(f, "a.md", walked);
+        walk_batch_history(f, "a.md", walked);
         assert_int_equal(walked->count, MOST);
         for (size_t i = 0; i < MOST; i++) {
             assert_int_equal(f->store->ops->version(f->store, SCOPE, "a.md", walked->after[i],
@@ -396,7 +397,7 @@ static void test_without_memory_each_update_is_done_or_not(struct fixture *f)
                                {.keys = {"a.md"}, .text = "3"}};
         int codes[3];
         char expected[64] = "0";
-        put(f, "a.md", "0");
+        put_key(f, "a.md", "0");
         memory_fail_at(f, n);
         hand_over(f, turns, 3, codes);
         reached = memory_count(f) >= n;

@@ -20,14 +20,15 @@ struct walked {
     int stop_after;
 };
 
-static void copy_name(char *out, size_t size, const char *name)
+static void copy_name_or_dash(char *out, size_t size, const char *name)
 {
     snprintf(out, size, "%s", name ? name : "-");
 }
 #define COPY(change, member)                                                                       \
-    copy_name(walked->changes[at].member, sizeof walked->changes[at].member, (change)->member)
+    copy_name_or_dash(walked->changes[at].member, sizeof walked->changes[at].member,               \
+                      (change)->member)
 
-static int note_change(void *arg, const struct ethos_change *change)
+static int record_walked_change(void *arg, const struct ethos_change *change)
 {
     struct walked *walked = arg;
     size_t at = walked->count++;
@@ -54,11 +55,12 @@ static int note_change(void *arg, const struct ethos_change *change)
     return walked->stop_after && (int)walked->count >= walked->stop_after ? 77 : 0;
 }
 
-static void walk(struct fixture *f, const char *key, struct walked *out)
+static void walk_changes(struct fixture *f, const char *key, struct walked *out)
 {
     memset(out, 0, sizeof *out);
-    assert_int_equal(f->store->ops->history(f->store, SCOPE, key, note_change, out, &f->error),
-                     ETHOS_OK);
+    assert_int_equal(
+        f->store->ops->history(f->store, SCOPE, key, record_walked_change, out, &f->error),
+        ETHOS_OK);
 }
 
 static void assert_version(struct fixture *f, const char *key, const char *text)
@@ -82,17 +84,17 @@ static void test_every_change_is_recorded_with_both_revisions(struct fixture *f)
 {
     struct walked walked;
     char one[ETHOS_REVISION_SIZE], two[ETHOS_REVISION_SIZE];
-    need_history(f);
-    walk(f, "a.md", &walked);
+    require_history(f);
+    walk_changes(f, "a.md", &walked);
     assert_int_equal(walked.count, 0);
-    put(f, "a.md", "one\n");
-    put(f, "b.md", "other\n");
-    put(f, "a.md", "two\nlines\n");
-    put(f, "a.md", "two\nlines\n");
+    put_key(f, "a.md", "one\n");
+    put_key(f, "b.md", "other\n");
+    put_key(f, "a.md", "two\nlines\n");
+    put_key(f, "a.md", "two\nlines\n");
     assert_int_equal(do_remove(f, "a.md", NULL), ETHOS_OK);
     revision_of(f, "one\n", one);
     revision_of(f, "two\nlines\n", two);
-    walk(f, "a.md", &walked);
+    walk_changes(f, "a.md", &walked);
     assert_int_equal(walked.count, 3);
     assert_string_equal(walked.changes[0].before, two);
     assert_string_equal(walked.changes[0].after, "absent");
@@ -106,12 +108,13 @@ static void test_every_change_is_recorded_with_both_revisions(struct fixture *f)
     assert_string_equal(walked.changes[2].before, "absent");
     assert_true(walked.changes[0].number > walked.changes[1].number);
     assert_true(walked.changes[1].number > walked.changes[2].number);
-    walk(f, NULL, &walked);
+    walk_changes(f, NULL, &walked);
     assert_int_equal(walked.count, 4);
     assert_string_equal(walked.changes[2].key, "b.md");
     walked = (struct walked){.stop_after = 2};
-    assert_int_equal(f->store->ops->history(f->store, SCOPE, NULL, note_change, &walked, &f->error),
-                     77);
+    assert_int_equal(
+        f->store->ops->history(f->store, SCOPE, NULL, record_walked_change, &walked, &f->error),
+        77);
     assert_int_equal(walked.count, 2);
 }
 
@@ -136,12 +139,12 @@ static void test_a_change_remembers_who_and_what(struct fixture *f)
                                         .trust = "agent",
                                         .approved_by = "owner",
                                         .edited_from = "another"};
-    need(has_history(f) && f->store->ops->update, "history of updates");
+    require_offered(has_history(f) && f->store->ops->update, "history of updates");
     assert_int_equal(
         store_update(f->store, SCOPE, &edit, 1, put_named, "text\n", &origin, &f->error), ETHOS_OK);
     free_edits(f, &edit, 1);
-    put(f, "a.md", "by nobody\n");
-    walk(f, "a.md", &walked);
+    put_key(f, "a.md", "by nobody\n");
+    walk_changes(f, "a.md", &walked);
     assert_int_equal(walked.count, 2);
     assert_string_equal(walked.changes[0].source, "tool");
     assert_string_equal(walked.changes[0].undoes, "-");
@@ -159,9 +162,9 @@ static void test_a_change_remembers_who_and_what(struct fixture *f)
 static void test_what_is_not_known_of_a_change_is_absent(struct fixture *f)
 {
     struct walked walked;
-    need_history(f);
-    put(f, "a.md", "by nobody\n");
-    walk(f, "a.md", &walked);
+    require_history(f);
+    put_key(f, "a.md", "by nobody\n");
+    walk_changes(f, "a.md", &walked);
     assert_int_equal(walked.count, 1);
     assert_string_equal(walked.changes[0].actor, "-");
     assert_string_equal(walked.changes[0].via, "-");
@@ -177,9 +180,9 @@ static void test_every_version_is_readable_byte_for_byte(struct fixture *f)
     static const char *const texts[] = {"one\n",  "",     "no end", "caf\xe9 \xff\n\n\n",
                                         "\r\n\r", "one\n"};
     char revision[ETHOS_REVISION_SIZE];
-    need_history(f);
+    require_history(f);
     for (size_t i = 0; i < 6; i++)
-        put(f, "a.md", texts[i]);
+        put_key(f, "a.md", texts[i]);
     assert_int_equal(do_remove(f, "a.md", NULL), ETHOS_OK);
     for (size_t i = 0; i < 6; i++)
         assert_version(f, "a.md", texts[i]);
@@ -204,7 +207,7 @@ static void test_large_versions_are_readable(struct fixture *f)
         assert_int_equal(do_write(f, SCOPE, "a.md", NULL, view_of(text, size), revision[round]),
                          ETHOS_OK);
     }
-    put(f, "a.md", "short\n");
+    put_key(f, "a.md", "short\n");
     for (int round = 0; round < 2; round++) {
         assert_int_equal(
             f->store->ops->version(f->store, SCOPE, "a.md", revision[round], &f->text, &f->error),
@@ -228,7 +231,7 @@ static int do_purge(struct fixture *f, const char *needle, int dry_run, struct e
 static void assert_chain(struct fixture *f, const char *key)
 {
     struct walked walked;
-    walk(f, key, &walked);
+    walk_changes(f, key, &walked);
     for (size_t i = 1; i < walked.count; i++)
         assert_string_equal(walked.changes[i].after, walked.changes[i - 1].before);
     if (do_read(f, SCOPE, key) == ETHOS_OK)
@@ -242,12 +245,12 @@ static void test_purge_takes_lines_out_of_texts_and_history_for_good(struct fixt
     struct ethos_purge purge = {0};
     struct walked walked;
     char revision[ETHOS_REVISION_SIZE];
-    need(f->store->ops->purge, "purge");
-    put(f, "a.md", "keep\nthe SECRET\n");
-    put(f, "a.md", "keep\nthe SECRET\nmore\n");
-    put(f, "a.md", "keep\nmore\n");
-    put(f, "memory-archive.md", "old\nSECRET again\n");
-    put(f, "b.md", "harmless  \n\n");
+    require_offered(f->store->ops->purge, "purge");
+    put_key(f, "a.md", "keep\nthe SECRET\n");
+    put_key(f, "a.md", "keep\nthe SECRET\nmore\n");
+    put_key(f, "a.md", "keep\nmore\n");
+    put_key(f, "memory-archive.md", "old\nSECRET again\n");
+    put_key(f, "b.md", "harmless  \n\n");
     assert_int_equal(do_write(f, OTHER_SCOPE, "a.md", NULL, VIEW("SECRET\n"), NULL), ETHOS_OK);
     assert_int_equal(do_purge(f, "", 0, &purge), ETHOS_INVALID);
     assert_int_equal(do_purge(f, "SECRET", 1, &purge), ETHOS_OK);
@@ -265,7 +268,7 @@ static void test_purge_takes_lines_out_of_texts_and_history_for_good(struct fixt
     assert_no_version(f, "a.md", revision);
     assert_version(f, "a.md", "keep\n");
     assert_version(f, "a.md", "keep\nmore\n");
-    walk(f, NULL, &walked);
+    walk_changes(f, NULL, &walked);
     for (size_t i = 0; i < walked.count; i++)
         assert_null(strstr(walked.changes[i].diff, "SECRET"));
     assert_chain(f, "a.md");
@@ -273,7 +276,7 @@ static void test_purge_takes_lines_out_of_texts_and_history_for_good(struct fixt
     assert_chain(f, "b.md");
     assert_int_equal(do_purge(f, "SECRET", 0, &purge), ETHOS_OK);
     assert_int_equal(purge.lines + purge.versions + purge.blobs + purge.conflicts, 0);
-    put(f, "a.md", "and on it goes\n");
+    put_key(f, "a.md", "and on it goes\n");
     assert_chain(f, "a.md");
 }
 
@@ -281,9 +284,9 @@ static void test_a_purge_without_memory_leaves_everything_or_nothing(struct fixt
 {
     struct ethos_purge purge = {0};
     int code = ETHOS_OK;
-    need(f->store->ops->purge, "purge");
-    put(f, "a.md", "keep\nSECRET\n");
-    put(f, "a.md", "keep\nSECRET\nmore\n");
+    require_offered(f->store->ops->purge, "purge");
+    put_key(f, "a.md", "keep\nSECRET\n");
+    put_key(f, "a.md", "keep\nSECRET\nmore\n");
     MEMORY_EACH(f, n, code == ETHOS_OK)
     {
         code = do_purge(f, "SECRET", 0, &purge);
@@ -305,8 +308,8 @@ static void test_a_purge_takes_whole_words_in_their_letter_case(struct fixture *
 {
     struct ethos_purge purge = {0};
     struct ethos_match match = {.text = VIEW("tea")};
-    need(f->store->ops->purge, "purge");
-    put(f, "a.md", "team\ntea\nTea\nsteam\n");
+    require_offered(f->store->ops->purge, "purge");
+    put_key(f, "a.md", "team\ntea\nTea\nsteam\n");
     assert_int_equal(do_purge_as(f, &match, 0, &purge), ETHOS_OK);
     assert_int_equal(purge.lines, 1);
     assert_text(f, "a.md", "team\nTea\nsteam\n");
@@ -319,7 +322,7 @@ static void test_a_purge_takes_whole_words_in_their_letter_case(struct fixture *
     assert_chain(f, "a.md");
 }
 
-static int count_line(void *arg, const struct ethos_purge_line *line)
+static int count_purge_line(void *arg, const struct ethos_purge_line *line)
 {
     unsigned *count = arg;
     assert_non_null(strstr(line->key, "a.md")); // of a tree: its path
@@ -333,9 +336,10 @@ static void test_a_purge_tells_the_lines_it_would_take(struct fixture *f)
 {
     struct ethos_purge purge = {0};
     unsigned count = 0;
-    const struct ethos_match match = {.text = VIEW("SECRET"), .each = count_line, .arg = &count};
-    need(f->store->ops->purge, "purge");
-    put(f, "a.md", "keep\nthe SECRET\n");
+    const struct ethos_match match = {
+        .text = VIEW("SECRET"), .each = count_purge_line, .arg = &count};
+    require_offered(f->store->ops->purge, "purge");
+    put_key(f, "a.md", "keep\nthe SECRET\n");
     assert_int_equal(do_purge_as(f, &match, 1, &purge), ETHOS_OK);
     assert_int_equal(count, 1);
     assert_int_equal(do_purge_as(f, &match, 0, &purge), ETHOS_OK);
@@ -353,8 +357,8 @@ static int check_purge(void *arg, const struct ethos_change *change)
 static void test_a_purge_is_the_last_change_of_a_text_that_lost_lines(struct fixture *f)
 {
     struct ethos_purge purge = {0};
-    need(f->store->ops->purge && f->store->ops->history, "purge and history");
-    put(f, "a.md", "keep\nthe SECRET\n");
+    require_offered(f->store->ops->purge && f->store->ops->history, "purge and history");
+    put_key(f, "a.md", "keep\nthe SECRET\n");
     assert_int_equal(do_purge(f, "SECRET", 0, &purge), ETHOS_OK);
     assert_int_equal(f->store->ops->history(f->store, SCOPE, "a.md", check_purge, NULL, &f->error),
                      1);
@@ -365,15 +369,15 @@ static void test_a_purge_renames_keys_in_history_as_well(struct fixture *f)
     struct ethos_purge purge = {0};
     struct walked walked;
     const struct ethos_match match = {.text = VIEW("falcon"), .salt = 7};
-    need(f->store->ops->purge, "purge");
-    put(f, "falcon-plan.md", "one\n");
-    put(f, "falcon-plan.md", "one\ntwo\n");
-    put(f, "falconer.md", "stays\n");
+    require_offered(f->store->ops->purge, "purge");
+    put_key(f, "falcon-plan.md", "one\n");
+    put_key(f, "falcon-plan.md", "one\ntwo\n");
+    put_key(f, "falconer.md", "stays\n");
     assert_int_equal(do_purge_as(f, &match, 0, &purge), ETHOS_OK);
     assert_int_equal(purge.names, 1);
     assert_int_equal(do_read(f, SCOPE, "falcon-plan.md"), ETHOS_NOTFOUND);
     assert_text(f, "falconer.md", "stays\n");
-    walk(f, NULL, &walked);
+    walk_changes(f, NULL, &walked);
     const char *key = NULL;
     for (size_t i = 0; i < walked.count; i++) {
         assert_string_not_equal(walked.changes[i].key, "falcon-plan.md");
@@ -415,7 +419,7 @@ static void list_copies(struct fixture *f, const char *scope, struct copies *out
                      ETHOS_OK);
 }
 
-static void set_aside(struct fixture *f, const char *key, const char *text)
+static void do_set_aside(struct fixture *f, const char *key, const char *text)
 {
     assert_int_equal(f->store->ops->set_aside(f->store, SCOPE, key, view_str(text), &f->error),
                      ETHOS_OK);
@@ -425,13 +429,13 @@ static void test_a_text_set_aside_is_listed_until_it_is_dropped(struct fixture *
 {
     const struct ethos_store_ops *ops = f->store->ops;
     struct copies copies;
-    struct listing listing = {0};
-    need(f->store->ops->set_aside, "conflict copies");
+    struct listed_keys listing = {0};
+    require_offered(f->store->ops->set_aside, "conflict copies");
     list_copies(f, SCOPE, &copies);
     assert_int_equal(copies.count, 0);
-    put(f, "a.md", "the file\n");
-    set_aside(f, "a.md", "first copy\n");
-    set_aside(f, "b.md", "second\xff");
+    put_key(f, "a.md", "the file\n");
+    do_set_aside(f, "a.md", "first copy\n");
+    do_set_aside(f, "b.md", "second\xff");
     list_copies(f, OTHER_SCOPE, &copies);
     assert_int_equal(copies.count, 0);
     list_copies(f, SCOPE, &copies);
@@ -457,10 +461,10 @@ static void test_a_dropped_copy_is_a_version_and_no_change(struct fixture *f)
     struct copies copies;
     struct walked walked;
     char revision[ETHOS_REVISION_SIZE];
-    need(f->store->ops->set_aside, "conflict copies");
-    put(f, "a.md", "the file\n");
-    set_aside(f, "a.md", "the copy\n");
-    set_aside(f, "a.md", "the file\n");
+    require_offered(f->store->ops->set_aside, "conflict copies");
+    put_key(f, "a.md", "the file\n");
+    do_set_aside(f, "a.md", "the copy\n");
+    do_set_aside(f, "a.md", "the file\n");
     list_copies(f, SCOPE, &copies);
     for (size_t i = 0; i < copies.count; i++)
         assert_int_equal(ops->conflict_drop(f->store, SCOPE, copies.ids[i], &f->error), ETHOS_OK);
@@ -469,8 +473,8 @@ static void test_a_dropped_copy_is_a_version_and_no_change(struct fixture *f)
     assert_int_equal(copies.count, 0);
     assert_text(f, "a.md", "the file\n");
     assert_version(f, "a.md", "the copy\n");
-    put(f, "a.md", "after\n");
-    walk(f, "a.md", &walked);
+    put_key(f, "a.md", "after\n");
+    walk_changes(f, "a.md", &walked);
     revision_of(f, "the copy\n", revision);
     size_t oldest = walked.count - 1, seen = 0;
     assert_string_equal(walked.changes[0].before, walked.changes[oldest].after);
@@ -485,38 +489,38 @@ static void test_a_dropped_copy_is_a_version_and_no_change(struct fixture *f)
 static void test_a_text_set_aside_again_is_listed_once(struct fixture *f)
 {
     struct copies copies;
-    need(f->store->ops->set_aside, "conflict copies");
-    set_aside(f, "a.md", "the copy\n");
-    set_aside(f, "b.md", "the copy\n");
-    set_aside(f, "a.md", "the copy\n");
+    require_offered(f->store->ops->set_aside, "conflict copies");
+    do_set_aside(f, "a.md", "the copy\n");
+    do_set_aside(f, "b.md", "the copy\n");
+    do_set_aside(f, "a.md", "the copy\n");
     list_copies(f, SCOPE, &copies);
     assert_int_equal(copies.count, 2);
     assert_string_not_equal(copies.keys[0], copies.keys[1]);
 }
 
-static void keep(struct fixture *f, const char *key, const char *text)
+static void do_keep(struct fixture *f, const char *key, const char *text)
 {
     assert_int_equal(f->store->ops->keep(f->store, SCOPE, key, view_str(text), &f->error),
                      ETHOS_OK);
 }
 
-static void test_a_kept_text_is_a_version_and_no_change(struct fixture *f)
+static void test_a_version_added_is_no_change(struct fixture *f)
 {
     struct copies copies;
     struct walked walked;
-    struct listing listing = {0};
-    need(f->store->ops->keep, "keep");
-    put(f, "a.md", "before\n");
-    put(f, "a.md", "the file\n");
+    struct listed_keys listing = {0};
+    require_offered(f->store->ops->keep, "keep");
+    put_key(f, "a.md", "before\n");
+    put_key(f, "a.md", "the file\n");
     for (int i = 0; i < 2; i++) {
-        keep(f, "a.md", "what came\n");
-        keep(f, "a.md", "before\n");
-        keep(f, "none.md", "without a file\n");
+        do_keep(f, "a.md", "what came\n");
+        do_keep(f, "a.md", "before\n");
+        do_keep(f, "none.md", "without a file\n");
     }
     assert_text(f, "a.md", "the file\n");
     assert_version(f, "a.md", "what came\n");
     assert_version(f, "none.md", "without a file\n");
-    walk(f, "a.md", &walked);
+    walk_changes(f, "a.md", &walked);
     assert_int_equal(walked.count, 3);
     assert_string_equal(walked.changes[0].via, "seen");
     assert_string_equal(walked.changes[0].before, walked.changes[1].after);
@@ -531,9 +535,9 @@ static void test_a_purge_reaches_conflict_copies(struct fixture *f)
     const struct ethos_store_ops *ops = f->store->ops;
     struct ethos_purge purge = {0};
     struct copies copies;
-    need(ops->set_aside && ops->purge, "purge of conflict copies");
-    set_aside(f, "a.md", "mine\nSECRET\n");
-    set_aside(f, "a.md", "harmless\n");
+    require_offered(ops->set_aside && ops->purge, "purge of conflict copies");
+    do_set_aside(f, "a.md", "mine\nSECRET\n");
+    do_set_aside(f, "a.md", "harmless\n");
     assert_int_equal(do_purge(f, "SECRET", 0, &purge), ETHOS_OK);
     assert_int_equal(purge.conflicts, 1);
     list_copies(f, SCOPE, &copies);
@@ -562,7 +566,7 @@ const struct rule rules_history[] = {
     RULE(test_a_text_set_aside_is_listed_until_it_is_dropped),
     RULE(test_a_dropped_copy_is_a_version_and_no_change),
     RULE(test_a_text_set_aside_again_is_listed_once),
-    RULE(test_a_kept_text_is_a_version_and_no_change),
+    RULE_NAMED("test_a_kept_text_is_a_version_and_no_change", test_a_version_added_is_no_change),
     RULE(test_a_purge_reaches_conflict_copies),
 };
 

@@ -7,7 +7,7 @@
 #define MOST 8
 
 /* Rows that follow one another, and the text of each key in the end. */
-struct graft {
+struct imported_commit {
     struct ethos_row rows[MOST];
     char revisions[MOST][2][ETHOS_REVISION_SIZE];
     size_t count;
@@ -22,7 +22,7 @@ static const char *name_text(const char *text, char out[ETHOS_REVISION_SIZE])
     return text ? out : "absent";
 }
 
-static void set_edit(struct graft *graft, const char *key, const char *text)
+static void set_edit(struct imported_commit *graft, const char *key, const char *text)
 {
     size_t at = 0;
     while (at < graft->edit_count && strcmp(graft->edits[at].key, key) != 0)
@@ -36,8 +36,8 @@ static void set_edit(struct graft *graft, const char *key, const char *text)
 }
 
 /* A change of a key from one text (NULL: none) to another. */
-static void add_row(struct graft *graft, uint64_t number, const char *key, const char *before,
-                    const char *after)
+static void add_commit_row(struct imported_commit *graft, uint64_t number, const char *key,
+                           const char *before, const char *after)
 {
     size_t at = graft->count++;
     graft->rows[at] = (struct ethos_row){
@@ -60,7 +60,7 @@ static void add_row(struct graft *graft, uint64_t number, const char *key, const
     set_edit(graft, key, after);
 }
 
-static int do_graft(struct fixture *f, const struct graft *graft, uint64_t version)
+static int do_import(struct fixture *f, const struct imported_commit *graft, uint64_t version)
 {
     const struct ethos_commit commit = {.version = version,
                                         .edits = graft->edits,
@@ -71,7 +71,7 @@ static int do_graft(struct fixture *f, const struct graft *graft, uint64_t versi
 }
 
 struct expected {
-    const struct graft *graft;
+    const struct imported_commit *graft;
     size_t left;
 };
 
@@ -97,7 +97,7 @@ static int expect_row(void *arg, const struct ethos_change *change)
     return ETHOS_OK;
 }
 
-static void assert_rows(struct fixture *f, const struct graft *graft)
+static void assert_rows(struct fixture *f, const struct imported_commit *graft)
 {
     struct expected expected = {graft, graft->count};
     assert_int_equal(
@@ -115,21 +115,21 @@ static void assert_version(struct fixture *f, const char *key, const char *text)
     assert_memory_equal(f->text.data, text, f->text.size);
 }
 
-static void need_graft(const struct fixture *f)
+static void require_import(const struct fixture *f)
 {
-    need(f->store->ops->graft && !f->subject->own_revisions, "taking over a history");
+    require_offered(f->store->ops->graft && !f->subject->own_revisions, "taking over a history");
 }
 
 /* ---- the rules ------------------------------------------------------------------------------- */
 
 static void test_grafted_changes_keep_number_time_and_origin(struct fixture *f)
 {
-    struct graft graft = {0};
-    need_graft(f);
-    add_row(&graft, 3, "a.md", NULL, "one\n");
-    add_row(&graft, 7, "b.md", NULL, "other\n");
-    add_row(&graft, 8, "a.md", "one\n", "one\ntwo\n");
-    assert_int_equal(do_graft(f, &graft, 0), ETHOS_OK);
+    struct imported_commit graft = {0};
+    require_import(f);
+    add_commit_row(&graft, 3, "a.md", NULL, "one\n");
+    add_commit_row(&graft, 7, "b.md", NULL, "other\n");
+    add_commit_row(&graft, 8, "a.md", "one\n", "one\ntwo\n");
+    assert_int_equal(do_import(f, &graft, 0), ETHOS_OK);
     assert_rows(f, &graft);
     assert_text(f, "a.md", "one\ntwo\n");
     assert_text(f, "b.md", "other\n");
@@ -137,44 +137,44 @@ static void test_grafted_changes_keep_number_time_and_origin(struct fixture *f)
     assert_version(f, "a.md", "one\ntwo\n");
 }
 
-static void test_a_graft_goes_on_where_another_ended(struct fixture *f)
+static void test_an_import_goes_on_where_another_ended(struct fixture *f)
 {
-    struct graft first = {0}, second = {0}, all = {0};
-    need_graft(f);
-    add_row(&first, 1, "a.md", NULL, "one\n");
-    add_row(&second, 2, "a.md", "one\n", "two\n");
-    add_row(&second, 3, "a.md", "two\n", NULL);
-    assert_int_equal(do_graft(f, &first, 0), ETHOS_OK);
-    assert_int_equal(do_graft(f, &second, 1), ETHOS_OK);
-    add_row(&all, 1, "a.md", NULL, "one\n");
-    add_row(&all, 2, "a.md", "one\n", "two\n");
-    add_row(&all, 3, "a.md", "two\n", NULL);
+    struct imported_commit first = {0}, second = {0}, all = {0};
+    require_import(f);
+    add_commit_row(&first, 1, "a.md", NULL, "one\n");
+    add_commit_row(&second, 2, "a.md", "one\n", "two\n");
+    add_commit_row(&second, 3, "a.md", "two\n", NULL);
+    assert_int_equal(do_import(f, &first, 0), ETHOS_OK);
+    assert_int_equal(do_import(f, &second, 1), ETHOS_OK);
+    add_commit_row(&all, 1, "a.md", NULL, "one\n");
+    add_commit_row(&all, 2, "a.md", "one\n", "two\n");
+    add_commit_row(&all, 3, "a.md", "two\n", NULL);
     assert_rows(f, &all);
     assert_absent(f, "a.md");
     assert_version(f, "a.md", "two\n");
 }
 
-static void test_a_graft_onto_other_changes_is_a_conflict_and_changes_nothing(struct fixture *f)
+static void test_an_import_onto_other_changes_is_a_conflict(struct fixture *f)
 {
-    struct graft graft = {0};
-    need_graft(f);
-    put(f, "a.md", "mine\n");
-    add_row(&graft, 1000, "a.md", NULL, "theirs\n");
-    add_row(&graft, 1001, "b.md", NULL, "theirs\n");
-    assert_int_equal(do_graft(f, &graft, 0), ETHOS_CONFLICT);
-    assert_int_equal(do_graft(f, &graft, 999), ETHOS_CONFLICT);
+    struct imported_commit graft = {0};
+    require_import(f);
+    put_key(f, "a.md", "mine\n");
+    add_commit_row(&graft, 1000, "a.md", NULL, "theirs\n");
+    add_commit_row(&graft, 1001, "b.md", NULL, "theirs\n");
+    assert_int_equal(do_import(f, &graft, 0), ETHOS_CONFLICT);
+    assert_int_equal(do_import(f, &graft, 999), ETHOS_CONFLICT);
     assert_text(f, "a.md", "mine\n");
     assert_absent(f, "b.md");
 }
 
 static void test_the_text_before_a_grafted_change_is_a_version(struct fixture *f)
 {
-    struct graft graft = {0};
-    need_graft(f);
-    add_row(&graft, 1, "a.md", "there before\n", "one\n");
-    add_row(&graft, 2, "b.md", "", "from nothing\n");
-    add_row(&graft, 3, "a.md", "somebody else's\n", "two\n");
-    assert_int_equal(do_graft(f, &graft, 0), ETHOS_OK);
+    struct imported_commit graft = {0};
+    require_import(f);
+    add_commit_row(&graft, 1, "a.md", "there before\n", "one\n");
+    add_commit_row(&graft, 2, "b.md", "", "from nothing\n");
+    add_commit_row(&graft, 3, "a.md", "somebody else's\n", "two\n");
+    assert_int_equal(do_import(f, &graft, 0), ETHOS_OK);
     assert_rows(f, &graft);
     assert_version(f, "a.md", "there before\n");
     assert_version(f, "a.md", "somebody else's\n");
@@ -185,41 +185,43 @@ static void test_the_text_before_a_grafted_change_is_a_version(struct fixture *f
 
 static void test_a_grafted_change_whose_text_is_lost_is_still_told(struct fixture *f)
 {
-    struct graft graft = {0};
-    need_graft(f);
-    add_row(&graft, 1, "a.md", NULL, "one\n");
-    add_row(&graft, 2, "a.md", "one\n", "nobody has this\n");
-    add_row(&graft, 3, "a.md", "nobody has this\n", "three\n");
+    struct imported_commit graft = {0};
+    require_import(f);
+    add_commit_row(&graft, 1, "a.md", NULL, "one\n");
+    add_commit_row(&graft, 2, "a.md", "one\n", "nobody has this\n");
+    add_commit_row(&graft, 3, "a.md", "nobody has this\n", "three\n");
     graft.rows[1].whole = graft.rows[2].base = (struct ethos_view){0};
-    assert_int_equal(do_graft(f, &graft, 0), ETHOS_OK);
+    assert_int_equal(do_import(f, &graft, 0), ETHOS_OK);
     assert_rows(f, &graft);
     assert_version(f, "a.md", "one\n");
     assert_version(f, "a.md", "three\n");
     assert_text(f, "a.md", "three\n");
 }
 
-static void test_changes_go_on_after_a_graft(struct fixture *f)
+static void test_changes_go_on_after_an_import(struct fixture *f)
 {
-    struct graft graft = {0};
-    need_graft(f);
-    add_row(&graft, 5, "a.md", "there before\n", "one\n");
-    assert_int_equal(do_graft(f, &graft, 0), ETHOS_OK);
-    put(f, "a.md", "two\n");
-    put(f, "b.md", "new\n");
+    struct imported_commit graft = {0};
+    require_import(f);
+    add_commit_row(&graft, 5, "a.md", "there before\n", "one\n");
+    assert_int_equal(do_import(f, &graft, 0), ETHOS_OK);
+    put_key(f, "a.md", "two\n");
+    put_key(f, "b.md", "new\n");
     assert_text(f, "a.md", "two\n");
     assert_version(f, "a.md", "one\n");
     assert_version(f, "a.md", "there before\n");
-    add_row(&graft, 6, "c.md", NULL, "late\n");
-    assert_int_equal(do_graft(f, &graft, 5), ETHOS_CONFLICT);
+    add_commit_row(&graft, 6, "c.md", NULL, "late\n");
+    assert_int_equal(do_import(f, &graft, 5), ETHOS_CONFLICT);
 }
 
 const struct rule rules_graft[] = {
     RULE(test_grafted_changes_keep_number_time_and_origin),
-    RULE(test_a_graft_goes_on_where_another_ended),
-    RULE(test_a_graft_onto_other_changes_is_a_conflict_and_changes_nothing),
+    RULE_NAMED("test_a_graft_goes_on_where_another_ended",
+               test_an_import_goes_on_where_another_ended),
+    RULE_NAMED("test_a_graft_onto_other_changes_is_a_conflict_and_changes_nothing",
+               test_an_import_onto_other_changes_is_a_conflict),
     RULE(test_the_text_before_a_grafted_change_is_a_version),
     RULE(test_a_grafted_change_whose_text_is_lost_is_still_told),
-    RULE(test_changes_go_on_after_a_graft),
+    RULE_NAMED("test_changes_go_on_after_a_graft", test_changes_go_on_after_an_import),
 };
 
 const size_t rules_graft_count = sizeof rules_graft / sizeof *rules_graft;

@@ -6,8 +6,8 @@
 /* ---- gather --------------------------------------------------------------------------------- */
 
 /* Of a store that cannot, one read after the other: the rules hold all the same. */
-static int do_gather(struct fixture *f, unsigned flags, struct ethos_section *sections,
-                     size_t count)
+static int do_read_many(struct fixture *f, unsigned flags, struct ethos_section *sections,
+                        size_t count)
 {
     const struct ethos_read_how how = {0, flags};
     return store_gather(f->store, &how, sections, count, &f->error);
@@ -28,15 +28,15 @@ static void free_sections(struct fixture *f, struct ethos_section *sections, siz
 static void test_texts_of_several_scopes_are_gathered(struct fixture *f)
 {
     struct ethos_section sections[4] = {0};
-    put(f, "a.md", "mine\n");
-    put(f, "b.md", "");
+    put_key(f, "a.md", "mine\n");
+    put_key(f, "b.md", "");
     assert_int_equal(do_write(f, OTHER_SCOPE, "a.md", NULL, VIEW("caf\xe9\0\n"), NULL), ETHOS_OK);
     name_section(&sections[0], OTHER_SCOPE, "a.md");
     name_section(&sections[1], SCOPE, "none.md");
     name_section(&sections[2], SCOPE, "a.md");
     name_section(&sections[3], SCOPE, "b.md");
     for (int round = 0; round < 2; round++) { // the second time into the same buffers
-        assert_int_equal(do_gather(f, ETHOS_READ_REVISION, sections, 4), ETHOS_OK);
+        assert_int_equal(do_read_many(f, ETHOS_READ_REVISION, sections, 4), ETHOS_OK);
         assert_int_equal(sections[0].code, ETHOS_OK);
         assert_int_equal(sections[0].text.size, 6);
         assert_memory_equal(sections[0].text.data, "caf\xe9\0\n", 7);
@@ -51,23 +51,23 @@ static void test_texts_of_several_scopes_are_gathered(struct fixture *f)
         assert_string_equal(sections[0].scope, OTHER_SCOPE);
         assert_string_equal(sections[2].key, "a.md");
     }
-    assert_int_equal(do_gather(f, 0, sections, 4), ETHOS_OK);
+    assert_int_equal(do_read_many(f, 0, sections, 4), ETHOS_OK);
     assert_string_equal(sections[2].text.revision, "");
-    assert_int_equal(do_gather(f, 0, NULL, 0), ETHOS_OK);
+    assert_int_equal(do_read_many(f, 0, NULL, 0), ETHOS_OK);
     free_sections(f, sections, 4);
 }
 
 static void test_gathering_without_memory_says_so(struct fixture *f)
 {
     bool done = false;
-    put(f, "a.md", "mine\n");
+    put_key(f, "a.md", "mine\n");
     assert_int_equal(do_write(f, OTHER_SCOPE, "a.md", NULL, VIEW("theirs\n"), NULL), ETHOS_OK);
     MEMORY_EACH(f, n, done)
     {
         struct ethos_section sections[2] = {0};
         name_section(&sections[0], SCOPE, "a.md");
         name_section(&sections[1], OTHER_SCOPE, "a.md");
-        int code = do_gather(f, ETHOS_READ_REVISION, sections, 2);
+        int code = do_read_many(f, ETHOS_READ_REVISION, sections, 2);
         assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
         done = code == ETHOS_OK;
         for (size_t i = 0; code == ETHOS_OK && i < 2; i++) {
@@ -81,16 +81,16 @@ static void test_gathering_without_memory_says_so(struct fixture *f)
 /* ---- scopes --------------------------------------------------------------------------------- */
 
 /* Those of this fixture: there may be others. */
-struct scopes {
+struct walked_scopes {
     const struct fixture *fixture;
     size_t count, all;
     char names[4][ETHOS_MAX_SCOPE], last[ETHOS_MAX_SCOPE];
     bool stops;
 };
 
-static int note_scope(void *arg, const char *scope)
+static int record_scope(void *arg, const char *scope)
 {
-    struct scopes *scopes = arg;
+    struct walked_scopes *scopes = arg;
     assert_true(strcmp(scopes->last, scope) < 0);
     snprintf(scopes->last, sizeof scopes->last, "%s", scope);
     scopes->all++;
@@ -101,38 +101,38 @@ static int note_scope(void *arg, const char *scope)
     return scopes->stops ? 77 : 0;
 }
 
-static void list_scopes(struct fixture *f, struct scopes *out)
+static void list_scopes(struct fixture *f, struct walked_scopes *out)
 {
-    *out = (struct scopes){.fixture = f};
-    assert_int_equal(f->store->ops->scopes(f->store, note_scope, out, &f->error), ETHOS_OK);
+    *out = (struct walked_scopes){.fixture = f};
+    assert_int_equal(f->store->ops->scopes(f->store, record_scope, out, &f->error), ETHOS_OK);
 }
 
 static void test_scopes_are_those_that_were_written(struct fixture *f)
 {
-    struct scopes scopes;
-    need(f->store->ops->scopes, "a list of its scopes");
+    struct walked_scopes scopes;
+    require_offered(f->store->ops->scopes, "a list of its scopes");
     list_scopes(f, &scopes);
     assert_int_equal(scopes.count, 0);
     assert_int_equal(do_write(f, OTHER_SCOPE, "a.md", NULL, VIEW("1\n"), NULL), ETHOS_OK);
-    put(f, "a.md", "1\n");
-    put(f, "b.md", "2\n");
+    put_key(f, "a.md", "1\n");
+    put_key(f, "b.md", "2\n");
     assert_absent(f, "none.md");
     assert_int_equal(do_read(f, f->scratch_scope, "a.md"), ETHOS_NOTFOUND);
     list_scopes(f, &scopes);
     assert_int_equal(scopes.count, 2);
     assert_string_equal(scopes.names[0], SCOPE);
     assert_string_equal(scopes.names[1], OTHER_SCOPE);
-    scopes = (struct scopes){.fixture = f, .stops = true};
-    assert_int_equal(f->store->ops->scopes(f->store, note_scope, &scopes, &f->error), 77);
+    scopes = (struct walked_scopes){.fixture = f, .stops = true};
+    assert_int_equal(f->store->ops->scopes(f->store, record_scope, &scopes, &f->error), 77);
     assert_int_equal(scopes.all, 1);
 }
 
 static void test_a_scope_with_a_history_is_one_without_texts(struct fixture *f)
 {
-    struct scopes scopes;
-    need(f->store->ops->scopes, "a list of its scopes");
-    need_history(f);
-    put(f, "a.md", "1\n");
+    struct walked_scopes scopes;
+    require_offered(f->store->ops->scopes, "a list of its scopes");
+    require_history(f);
+    put_key(f, "a.md", "1\n");
     assert_int_equal(do_remove(f, "a.md", NULL), ETHOS_OK);
     list_scopes(f, &scopes);
     assert_int_equal(scopes.count, 1);
@@ -141,14 +141,14 @@ static void test_a_scope_with_a_history_is_one_without_texts(struct fixture *f)
 
 static void test_scopes_without_memory_say_so(struct fixture *f)
 {
-    struct scopes scopes;
+    struct walked_scopes scopes;
     int code = ETHOS_OK;
-    need(f->store->ops->scopes, "a list of its scopes");
-    put(f, "a.md", "1\n");
+    require_offered(f->store->ops->scopes, "a list of its scopes");
+    put_key(f, "a.md", "1\n");
     MEMORY_EACH(f, n, code == ETHOS_OK)
     {
-        scopes = (struct scopes){.fixture = f};
-        code = f->store->ops->scopes(f->store, note_scope, &scopes, &f->error);
+        scopes = (struct walked_scopes){.fixture = f};
+        code = f->store->ops->scopes(f->store, record_scope, &scopes, &f->error);
         assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
     }
     assert_int_equal(scopes.count, 1);

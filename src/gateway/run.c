@@ -86,8 +86,8 @@ static int run_loop(struct gateway *gateway, struct loop *loop, int signal_fd,
     int64_t slept = read_sleep_ms(), wait = 0;
     int code = ETHOS_OK;
     while (code == ETHOS_OK) {
-        if (ending_asked()) {
-            ending_within(ending_asked(), END_SECONDS);
+        if (shutdown_signal()) {
+            shutdown_after(shutdown_signal(), END_SECONDS);
             gateway_drain(gateway);
             if (gateway_is_idle(gateway))
                 break;
@@ -117,7 +117,7 @@ int gateway_run(const struct surface_start *start, struct ethos_error *error)
         return err_hint(error, code, "use --home with a directory of its own");
     }
     signal(SIGPIPE, SIG_IGN);
-    int signal_fd = ending_hold();
+    int signal_fd = shutdown_catch_signals();
     int code = http_client_open(&loop.http, error);
     const struct gateway_setup setup = {.options = start->options,
                                         .adapters = channel_adapters,
@@ -134,6 +134,6 @@ int gateway_run(const struct surface_start *start, struct ethos_error *error)
     }
     gateway_close(gateway);
     http_client_close(loop.http);
-    ending_release(true);
+    shutdown_restore_signals(true);
     return code;
 }

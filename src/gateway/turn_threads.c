@@ -39,7 +39,7 @@ struct turn_run {
 
 struct turn_threads {
     struct turn_threads_setup setup;
-    struct op_share *share;
+    struct shared_handles *share;
     pthread_mutex_t mutex;
     pthread_cond_t ended;
     unsigned running;
@@ -151,8 +151,8 @@ static void answer_start(struct turn_run *run)
                                           .platform_user = start->sender,
                                           .workspace = start->workspace,
                                           .no_global = !start->is_owner};
-    int code = op_share_open(run->threads->share, run->threads->setup.options, &ethos,
-                             &outcome->error);
+    int code = shared_handles_open(run->threads->share, run->threads->setup.options, &ethos,
+                                   &outcome->error);
     if (code == ETHOS_OK)
         code = agent_session_open(ethos, &request, start->session_key, session, &outcome->error);
     const struct command_call call = {.ethos = ethos,
@@ -333,7 +333,7 @@ int turn_threads_new(const struct turn_threads_setup *setup, struct turn_threads
     pthread_cond_init(&self->ended, NULL);
     for (size_t i = 0; i < TURN_THREADS; i++)
         self->runs[i] = (struct turn_run){.threads = self, .abort_fd = -1};
-    int code = op_share_new(&self->share, error);
+    int code = shared_handles_new(&self->share, error);
     if (code != ETHOS_OK)
         turn_threads_free(self, true);
     else
@@ -354,7 +354,7 @@ void turn_threads_free(struct turn_threads *self, bool aborts)
     pthread_mutex_unlock(&self->mutex);
     for (size_t i = 0; i < TURN_THREADS; i++)
         clear_run(&self->runs[i]);
-    op_share_free(self->share);
+    shared_handles_free(self->share);
     pthread_cond_destroy(&self->ended);
     pthread_mutex_destroy(&self->mutex);
     free(self);

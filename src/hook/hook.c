@@ -25,7 +25,7 @@ static const char *argument_text(const json_t *args, const char *name)
 
 bool hook_elsewhere(const json_t *args)
 {
-    return op_hook_records(argument_text(args, "agent"), argument_text(args, "event"));
+    return op_hook_is_recorded(argument_text(args, "agent"), argument_text(args, "event"));
 }
 
 /* ---- the deadline ---------------------------------------------------------------------------- */
@@ -127,7 +127,8 @@ static int run_event(const struct surface_start *start, struct ethos_view input,
     bool handed = start->state >= 0;
     int code = run_hook(start, input, handed ? AGAIN : FIRST, result, error);
     if (code != ETHOS_UNSUPPORTED || handed ||
-        op_hook_records(argument_text(start->args, "agent"), argument_text(start->args, "event")))
+        op_hook_is_recorded(argument_text(start->args, "agent"),
+                            argument_text(start->args, "event")))
         return code; // what was said waits in the spool
     exec_db_program(start, input);
     op_result_release(result);

@@ -181,11 +181,11 @@ static int read_keys(struct auth *self, uint64_t *version, struct keys *out,
     struct ethos_sessions *store;
     uint64_t known = *version;
     int code = self->ethos ? ETHOS_OK
-                           : op_share_open_once(&self->http->options, ETHOS_ATTEMPT_MS,
-                                                &self->ethos, error);
+                           : shared_handles_open_once(&self->http->options, ETHOS_ATTEMPT_MS,
+                                                      &self->ethos, error);
     if (code == ETHOS_OK)
         code = ethos_sessions(self->ethos, &store, error);
-    if (code != ETHOS_OK || !keys_supported(store))
+    if (code != ETHOS_OK || !op_store_has_keys(store))
         return code;
     code = store->ops->keys_version(store, version, error);
     if (code != ETHOS_OK || (self->looked && !self->away && *version == known))
@@ -394,7 +394,7 @@ static void note_used(struct worker_job *job)
     struct ethos *ethos = NULL;
     struct ethos_sessions *store;
     bool ready = http_open(self->http, &ethos, NULL) == ETHOS_OK &&
-                 ethos_sessions(ethos, &store, NULL) == ETHOS_OK && keys_supported(store);
+                 ethos_sessions(ethos, &store, NULL) == ETHOS_OK && op_store_has_keys(store);
     while (next_used(self, hash))
         if (!ready || store->ops->key_used(store, hash, NULL) != ETHOS_OK)
             unnote(self, hash);
@@ -614,7 +614,7 @@ static int browser_store(struct http_call *call, struct ethos_sessions **out,
     int code = http_ethos(call, &ethos, error);
     if (code == ETHOS_OK)
         code = ethos_sessions(ethos, out, error);
-    if (code == ETHOS_OK && !keys_supported(*out))
+    if (code == ETHOS_OK && !op_store_has_keys(*out))
         code = err_set(error, ETHOS_UNSUPPORTED,
                        "the session store of this home keeps no browsers: nobody can sign in");
     return code;

@@ -26,7 +26,7 @@ static void drop_answer(struct http_call *call)
     str_clear(&call->out);
     str_clear(&reply->headers);
     reply->bytes = view_of(NULL, 0);
-    op_again_free(reply->again);
+    op_validator_free(reply->again);
     reply->again = NULL;
     if (reply->stream)
         reply->stream->close(reply->stream);
@@ -326,7 +326,7 @@ int http_run(struct http_call *call, const struct op *op, json_t *args, struct o
     if (inner.printed)
         swap_strings(&call->out, &result->text);
     if (code == ETHOS_OK && call->again) {
-        op_again_free(call->reply->again);
+        op_validator_free(call->reply->again);
         call->reply->again = result->again;
         result->again = NULL;
     }

@@ -25,7 +25,7 @@
 
 struct cached_response {
     struct MHD_Response *response; /* NULL: there is none here */
-    struct op_again *again;
+    struct op_validator *again;
     unsigned rights;
     char accept[ACCEPT_SIZE];
     char line[HTTP_KEPT_LINE];
@@ -42,7 +42,7 @@ static void drop_response(struct cached_response *answer)
 {
     if (answer->response)
         MHD_destroy_response(answer->response);
-    op_again_free(answer->again);
+    op_validator_free(answer->again);
     answer->response = NULL;
     answer->again = NULL;
 }
@@ -119,7 +119,7 @@ static bool put_date(struct cached_response *answer)
 static bool is_still_valid(const struct cached_response *answer, struct http_call *call)
 {
     struct ethos *ethos;
-    return http_ethos(call, &ethos, NULL) == ETHOS_OK && op_again_holds(answer->again, ethos);
+    return http_ethos(call, &ethos, NULL) == ETHOS_OK && op_validator_holds(answer->again, ethos);
 }
 
 bool again_answer(struct http_request *request, enum MHD_Result *out)

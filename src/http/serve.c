@@ -178,7 +178,7 @@ static int check_open(struct serve *self, struct ethos_error *error)
 
 static int open_signal_fd(struct serve *self, struct ethos_error *error)
 {
-    self->signals = ending_hold();
+    self->signals = shutdown_catch_signals();
     self->http.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return self->signals < 0 || self->http.bell < 0 ? err_errno(error, errno, "signals") : ETHOS_OK;
 }
@@ -227,7 +227,7 @@ static int start_parts(struct serve *self, const json_t *args, struct ethos_erro
     give_memory_back();
     int code = shapes_check(error);
     if (code == ETHOS_OK)
-        code = op_share_new(&http->share, error);
+        code = shared_handles_new(&http->share, error);
     if (code == ETHOS_OK)
         code = seats_new(http, &http->seats, error);
     if (code == ETHOS_OK)
@@ -256,9 +256,9 @@ static void stop(struct serve *self)
     struct http *http = &self->http;
     listen_close(&self->sockets);
     server_finish(http->server);
-    if (ending_asked())
-        ending_within(ending_asked(),
-                      ENDING_SECONDS); // who waits for a backend now does so for nobody
+    if (shutdown_signal())
+        shutdown_after(shutdown_signal(),
+                       SHUTDOWN_SECONDS); // who waits for a backend now does so for nobody
     workers_end(http->workers);
     server_free(http->server);
     turns_free(http->turns);
@@ -266,9 +266,9 @@ static void stop(struct serve *self)
     workers_free(http->workers);
     auth_close(http->auth);
     seats_free(http->seats);
-    op_share_free(http->share);
+    shared_handles_free(http->share);
     openapi_free(http);
-    ending_release(true);
+    shutdown_restore_signals(true);
     close(http->bell);
 }
 
@@ -360,11 +360,11 @@ static void serve(struct serve *self, bool until_eof)
         if (poll(fds, count, time_left(&times)) <= 0)
             continue;
         if (fds[0].revents) {
-            ending_within(ending_asked(), REQUESTS_SECONDS);
+            shutdown_after(shutdown_signal(), REQUESTS_SECONDS);
             return;
         }
         if (fds[3].revents && has_ended(STDIN_FILENO)) {
-            ending_within(SIGTERM, REQUESTS_SECONDS);
+            shutdown_after(SIGTERM, REQUESTS_SECONDS);
             return;
         }
         if (fds[1].revents)
@@ -408,7 +408,7 @@ static int announce(struct serve *self, const json_t *args, struct ethos_error *
     struct login *login = auth_login(self->http.auth);
     make_url(json_string_value(json_array_get(json_object_get(args, "host"), 0)),
              self->sockets.port, self->sockets.v6, url, sizeof url);
-    int code = login_note_server(login, url, (long)getpid(), error);
+    int code = login_record_server(login, url, (long)getpid(), error);
     if (code == ETHOS_OK)
         code = print_link(login, url, error);
     if (code != ETHOS_OK)

@@ -24,8 +24,8 @@
 
 struct http_server; /* server.c: what knows libmicrohttpd */
 
-struct op_again;
-struct op_share;
+struct op_validator;
+struct shared_handles;
 struct openapi;
 
 struct http {
@@ -40,7 +40,7 @@ struct http {
     const struct op_chat *chat; /* of turns */
     struct http_server *server;
     struct seats *seats;
-    struct op_share *share;                /* of all handles: their updates share writes */
+    struct shared_handles *share;          /* of all handles: their updates share writes */
     _Atomic(struct openapi *) openapi;     /* NULL until first asked for */
     int bell;                              /* eventfd: http_ring was called */
     unsigned max_connections, max_workers; /* fewer than usual when there are few descriptors */
@@ -57,7 +57,7 @@ struct http_reply {
     /* of the request: */
     void *connection;
     const struct http_route *route; /* NULL: no such path */
-    struct op_again *again;         /* of the operation that made the answer, or NULL */
+    struct op_validator *again;     /* of the operation that made the answer, or NULL */
 };
 
 void call_init(struct http_call *call, struct http_reply *reply);

@@ -109,7 +109,7 @@ void seats_put(struct http_seat *seat, void *own, void (*release)(void *own))
 
 int http_open(struct http *http, struct ethos **out, struct ethos_error *error)
 {
-    return op_share_open(http->share, &http->options, out, error);
+    return shared_handles_open(http->share, &http->options, out, error);
 }
 
 int http_ethos(struct http_call *call, struct ethos **out, struct ethos_error *error)

@@ -35,7 +35,7 @@ struct cached_answer {
     uint64_t hash;
     enum mcp_version version; /* of the session, and its log level */
     int log_level;
-    struct op_again *again;
+    struct op_validator *again;
     size_t before, after, rest; /* bytes: of the request, and of the answer after its id */
     char bytes[];               /* in this order */
 };
@@ -67,7 +67,7 @@ static void drop_answer(struct mcp_answer_cache *self, struct cached_answer **pl
     if (!*place)
         return;
     self->bytes -= answer_size(*place);
-    op_again_free((*place)->again);
+    op_validator_free((*place)->again);
     free(*place);
     *place = NULL;
 }
@@ -280,7 +280,7 @@ static bool rest_of(struct ethos_view answer, struct ethos_view id, struct ethos
 }
 
 void mcp_answer_cache_store(struct mcp_session *session, struct ethos_view text,
-                            struct op_again **again)
+                            struct op_validator **again)
 {
     struct mcp_cut line;
     struct ethos_view rest;

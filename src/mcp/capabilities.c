@@ -117,7 +117,8 @@ bool tools_here(const struct mcp_session *session, const json_t *params)
 bool prompts_here(const struct mcp_session *session, const json_t *params)
 {
     const struct op *op = mcp_op(session, "memory.recall");
-    return !op || op_here(op) || !json_object_get(json_object_get(params, "arguments"), "topic");
+    return !op || op_is_in_program(op) ||
+           !json_object_get(json_object_get(params, "arguments"), "topic");
 }
 
 json_t *tools_call(struct mcp_request *request)

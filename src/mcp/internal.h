@@ -33,10 +33,10 @@ struct mcp_request {
     const json_t *params;         /* an object, or NULL */
     struct mcp_known_form *alike; /* or NULL */
     char client[MCP_CLIENT_SIZE];
-    struct str members;     /* of the result, as text already: "a":1,"b":2 */
-    struct str text;        /* to make them from */
-    bool hurried;           /* its operations do not wait for a backend that is not there */
-    struct op_again *again; /* of what the result was made from and nothing else, or NULL */
+    struct str members;         /* of the result, as text already: "a":1,"b":2 */
+    struct str text;            /* to make them from */
+    bool hurried;               /* its operations do not wait for a backend that is not there */
+    struct op_validator *again; /* of what the result was made from and nothing else, or NULL */
     /* why it cannot be answered: */
     int code;
     char why[512];
@@ -88,7 +88,7 @@ bool mcp_answer_cache_reply(struct mcp_session *session, struct ethos_view text,
 
 /* Keeps the answer to the message at hand, a line without its end. Takes again if it does. */
 void mcp_answer_cache_store(struct mcp_session *session, struct ethos_view text,
-                            struct op_again **again);
+                            struct op_validator **again);
 
 /* A line, cut at its id. */
 struct mcp_cut {

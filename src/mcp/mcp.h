@@ -61,8 +61,8 @@ struct mcp {
      * when it cannot be had elsewhere, either: then run is asked. Or NULL.
      */
     void (*elsewhere)(void *run_arg);
-    /* op_again_holds, of the handle that run uses; or NULL, and no answer is kept. */
-    bool (*holds)(void *run_arg, const struct op_again *again);
+    /* op_validator_holds, of the handle that run uses; or NULL, and no answer is kept. */
+    bool (*holds)(void *run_arg, const struct op_validator *again);
 };
 
 /* Whether the client has meanwhile said that it no longer waits for the answer to this id. */

@@ -260,7 +260,7 @@ static void answer_request(struct mcp_session *self, struct mcp_request *request
             mcp_answer_cache_store(self, view_of(out->data + start, out->size - start),
                                    &request->again);
     }
-    op_again_free(request->again);
+    op_validator_free(request->again);
     close_room(self->rooms, &request->members);
     close_room(self->rooms ? self->rooms + 1 : NULL, &request->text);
     json_decref(result);

@@ -71,7 +71,7 @@ static void take_signal(int number)
     signals.came = number;
     if (signals.waiting)
         siglongjmp(signals.away, 1);
-    ending_within(number, ENDING_SECONDS);
+    shutdown_after(number, SHUTDOWN_SECONDS);
     (void)!os_write(signals.bell, &one, sizeof one);
     errno = before;
 }
@@ -119,7 +119,7 @@ static int run_operation_for(void *arg, const struct op *op, struct op_call *cal
                              struct op_result *result, struct ethos_error *error)
 {
     struct stdio_server *self = arg;
-    if (!op_here(op)) {
+    if (!op_is_in_program(op)) {
         *error = self->absent;
         return error->code;
     }
@@ -129,9 +129,9 @@ static int run_operation_for(void *arg, const struct op *op, struct op_call *cal
     return code == ETHOS_OK ? op_run_as(op, self->mcp.rights, call, result, error) : code;
 }
 
-static bool can_repeat(void *arg, const struct op_again *again)
+static bool can_repeat(void *arg, const struct op_validator *again)
 {
-    return op_again_holds(again, ((struct stdio_server *)arg)->ethos);
+    return op_validator_holds(again, ((struct stdio_server *)arg)->ethos);
 }
 
 static void *resize_block(void *arg, void *block, size_t size)
@@ -293,7 +293,7 @@ static void elsewhere(void *arg)
 /* Throwaway memory cannot be handed over: who has any begins where all operations are. */
 static void begin_elsewhere(struct stdio_server *self)
 {
-    if (self->options.ephemeral && !op_here(op_find("sessions.search")))
+    if (self->options.ephemeral && !op_is_in_program(op_find("sessions.search")))
         become_db_program(self);
 }
 

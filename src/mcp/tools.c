@@ -134,7 +134,7 @@ bool offer_here(const struct mcp_session *session, const char *name)
     const struct tool *tool = tool_find(&access, name);
     for (size_t i = 0; tool && i < TOOL_MAX_WAYS; i++) {
         const struct op *op = tool_way_op(&access, &tool->ways[i]);
-        if (op && (!op_here(op) || op_asks_elsewhere(op)))
+        if (op && (!op_is_in_program(op) || op_needs_other_program(op)))
             return false;
     }
     return true;

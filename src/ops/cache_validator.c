@@ -9,22 +9,22 @@
 #include "memory/home/directory.h"
 #include "memory/shown_file.h"
 
-struct op_again {
+struct op_validator {
     struct service_seen seen;
     int64_t day;             /* -1: any */
     bool guarded;            /* what of it is shown depends on the decisions of the owner, */
     struct home_stamp shown; /* which were these */
 };
 
-struct op_again *again_new(const struct service_seen *seen, int64_t day)
+struct op_validator *validator_new(const struct service_seen *seen, int64_t day)
 {
-    struct op_again *self = seen->turn ? malloc(sizeof *self) : NULL;
+    struct op_validator *self = seen->turn ? malloc(sizeof *self) : NULL;
     if (self)
-        *self = (struct op_again){.seen = *seen, .day = day};
+        *self = (struct op_validator){.seen = *seen, .day = day};
     return self;
 }
 
-void again_guard(struct op_again *self, struct ethos *ethos)
+void validator_depends_on_shown_lines(struct op_validator *self, struct ethos *ethos)
 {
     if (!self)
         return;
@@ -32,7 +32,7 @@ void again_guard(struct op_again *self, struct ethos *ethos)
     shown_file_stamp(ethos, &self->shown);
 }
 
-static bool is_shown_same(const struct op_again *self, struct ethos *ethos)
+static bool is_shown_same(const struct op_validator *self, struct ethos *ethos)
 {
     struct home_stamp now;
     if (!self->guarded)
@@ -41,13 +41,13 @@ static bool is_shown_same(const struct op_again *self, struct ethos *ethos)
     return memcmp(&now, &self->shown, sizeof now) == 0;
 }
 
-bool op_again_holds(const struct op_again *self, struct ethos *ethos)
+bool op_validator_holds(const struct op_validator *self, struct ethos *ethos)
 {
-    return self && (self->day < 0 || again_day(service_now_ms(ethos)) == self->day) &&
+    return self && (self->day < 0 || validator_day(service_now_ms(ethos)) == self->day) &&
            is_shown_same(self, ethos) && service_holds(ethos, &self->seen);
 }
 
-void op_again_free(struct op_again *self)
+void op_validator_free(struct op_validator *self)
 {
     free(self);
 }

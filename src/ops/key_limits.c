@@ -25,7 +25,7 @@ enum {
     OF_SESSION = 8,      /* one conversation, which the result tells of */
 };
 
-static const struct row {
+static const struct limited_op {
     const char *op;
     unsigned how;
 } rows[] = {
@@ -80,7 +80,7 @@ static const struct row {
     {"meta.capabilities", OF_TURN},
 };
 
-static const struct row *find_row(const struct op *op)
+static const struct limited_op *find_limited_op(const struct op *op)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].op, op->name) == 0)
@@ -88,9 +88,9 @@ static const struct row *find_row(const struct op *op)
     return NULL;
 }
 
-bool limits_cover(const struct op *op)
+bool limits_is_op_known(const struct op *op)
 {
-    return find_row(op) != NULL;
+    return find_limited_op(op) != NULL;
 }
 
 /* ---- the list -------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ bool limits_allow(const char *only, const char *kind, const char *id)
 }
 
 /* The first id of a kind that is listed; "" for none. */
-static void first_id(const char *only, const char *kind, char *out, size_t size)
+static void first_allowed_id(const char *only, const char *kind, char *out, size_t size)
 {
     struct ethos_view its_kind, its_id;
     *out = 0;
@@ -138,7 +138,7 @@ void limits_filter(const struct op_call *call, const char *kind, const char *nam
             json_array_remove(list, i - 1);
 }
 
-static int refuse(const char *kind, const char *id, struct ethos_error *error)
+static int refuse_id(const char *kind, const char *id, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_DENIED, "this key is not for the %s %s", kind, id);
     return err_hint(error, code, "use a key that is not limited, or limited to it");
@@ -146,17 +146,18 @@ static int refuse(const char *kind, const char *id, struct ethos_error *error)
 
 static int check_id(const char *only, const char *kind, const char *id, struct ethos_error *error)
 {
-    return limits_allow(only, kind, id) ? ETHOS_OK : refuse(kind, id, error);
+    return limits_allow(only, kind, id) ? ETHOS_OK : refuse_id(kind, id, error);
 }
 
 /* ---- the request ------------------------------------------------------------------------------ */
 
 /* What the call does not say is the first that is listed. */
-static void choose(const char *only, const char *kind, const char **given, char *room, size_t size)
+static void default_to_first_id(const char *only, const char *kind, const char **given, char *room,
+                                size_t size)
 {
     if (*given && **given)
         return;
-    first_id(only, kind, room, size);
+    first_allowed_id(only, kind, room, size);
     if (*room)
         *given = room;
 }
@@ -179,7 +180,7 @@ static int check_context(const char *only, const struct ethos_context *context,
 }
 
 /* Who it is for, by name: whatever the configuration says a moment later, it is the same. */
-static void pin(const struct ethos_context *context, struct limits *out)
+static void pin_request(const struct ethos_context *context, struct limits *out)
 {
     snprintf(out->personality, sizeof out->personality, "%s", context->personality);
     snprintf(out->user, sizeof out->user, "%s", context->user);
@@ -193,7 +194,7 @@ static void pin(const struct ethos_context *context, struct limits *out)
 
 /* ---- arguments -------------------------------------------------------------------------------- */
 
-static bool is_own(const struct ethos_context *context, const char *scope)
+static bool is_scope_of_context(const struct ethos_context *context, const char *scope)
 {
     return strcmp(scope, context->memory_scope) == 0 || strcmp(scope, context->user_scope) == 0 ||
            (context->workspace_scope && strcmp(scope, context->workspace_scope) == 0);
@@ -211,7 +212,7 @@ static int check_scope(const char *only, const struct ethos_context *context, co
         return code;
     const char *scope = scope_owner(target.scope);
     code = scope_parse(scope, &kind, &id, error);
-    if (code != ETHOS_OK || is_own(context, scope))
+    if (code != ETHOS_OK || is_scope_of_context(context, scope))
         return code;
     switch (kind) {
     case SCOPE_PERSONALITY:
@@ -221,7 +222,7 @@ static int check_scope(const char *only, const struct ethos_context *context, co
     case SCOPE_WORKSPACE:
         return check_id(only, workspace_kind, id, error);
     default:
-        return refuse("scope", scope, error);
+        return refuse_id("scope", scope, error);
     }
 }
 
@@ -261,8 +262,8 @@ static int check_json(const char *only, const struct ethos_context *context, con
     return code;
 }
 
-static int check_args(const struct row *row, const struct op_call *call,
-                      const struct ethos_context *context, struct ethos_error *error)
+static int check_argument_ids(const struct limited_op *row, const struct op_call *call,
+                              const struct ethos_context *context, struct ethos_error *error)
 {
     static const char *const ids[][2] = {{"personality", personality_kind},
                                          {"personalityId", personality_kind},
@@ -297,14 +298,15 @@ static int check_sessions(const char *only, struct limits *out, struct ethos_err
 
 /* ---- in and out -------------------------------------------------------------------------------- */
 
-static int enter(const struct row *row, const struct op_call *call, const struct ethos_turn *turn,
-                 struct limits *out, struct ethos_error *error)
+static int check_request(const struct limited_op *row, const struct op_call *call,
+                         const struct ethos_turn *turn, struct limits *out,
+                         struct ethos_error *error)
 {
     const struct ethos_context *context = ethos_turn_context(turn);
     int code = check_context(call->only, context, error);
     if (code == ETHOS_OK)
-        code = check_args(row, call, context, error);
-    pin(context, out);
+        code = check_argument_ids(row, call, context, error);
+    pin_request(context, out);
     if (code == ETHOS_OK && (row->how & (OF_SESSION_LIST | OF_SESSION)))
         code = check_sessions(call->only, out, error);
     if (row->how & OF_SESSION)
@@ -316,7 +318,7 @@ int limits_enter(const struct op *op, const struct op_call *call, struct limits 
                  struct ethos_error *error)
 {
     struct ethos_turn *turn;
-    const struct row *row = find_row(op);
+    const struct limited_op *row = find_limited_op(op);
     const char *only = call->only;
     *out = (struct limits){.call = *call, .request = *call->request};
     out->args = json_copy((json_t *)call->args);
@@ -329,14 +331,14 @@ int limits_enter(const struct op *op, const struct op_call *call, struct limits 
         return err_set(error, ETHOS_DENIED, "%s: not for a limited key", op->name);
     struct ethos_request *request = &out->request;
     request->no_global = true; // what all share is not of one of them
-    choose(only, personality_kind, &request->personality, out->personality,
-           sizeof out->personality);
+    default_to_first_id(only, personality_kind, &request->personality, out->personality,
+                        sizeof out->personality);
     if (!request->platform_user)
-        choose(only, user_kind, &request->user, out->user, sizeof out->user);
+        default_to_first_id(only, user_kind, &request->user, out->user, sizeof out->user);
     if ((!request->workspace || !*request->workspace) &&
         !limits_allow(only, workspace_kind, NULL)) {
         char id[ETHOS_MAX_ID + 1];
-        first_id(only, workspace_kind, id, sizeof id);
+        first_allowed_id(only, workspace_kind, id, sizeof id);
         snprintf(out->workspace, sizeof out->workspace, "workspace:%s", id);
         request->workspace = out->workspace;
     }
@@ -351,7 +353,7 @@ int limits_enter(const struct op *op, const struct op_call *call, struct limits 
         code = ethos_turn_new(call->ethos, request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = enter(row, call, turn, out, error);
+    code = check_request(row, call, turn, out, error);
     ethos_turn_free(turn);
     return code;
 }
@@ -389,7 +391,7 @@ static int check_session(const struct limits *limits, int code, const json_t *fo
 int limits_leave(const struct op *op, const struct limits *limits, int code,
                  const struct op_result *result, struct ethos_error *error)
 {
-    const struct row *row = find_row(op);
+    const struct limited_op *row = find_limited_op(op);
     if (row && (row->how & OF_SESSION))
         code = check_session(limits, code, result->json, error);
     if (code == ETHOS_OK && !limits_allow(limits->call.only, user_kind, NULL))

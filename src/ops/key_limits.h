@@ -25,7 +25,7 @@ bool limits_allow(const char *only, const char *kind, const char *id);
 void limits_filter(const struct op_call *call, const char *kind, const char *name, json_t *rows);
 
 /* Whether a limited key may run it at all. */
-bool limits_cover(const struct op *op);
+bool limits_is_op_known(const struct op *op);
 
 /* A call within its limits. */
 struct limits {

@@ -44,14 +44,14 @@ const struct op *op_find(const char *name)
     return NULL;
 }
 
-bool op_here(const struct op *op)
+bool op_is_in_program(const struct op *op)
 {
     return !(op->effect & OP_DATABASE) || sessions_builtin;
 }
 
-bool op_asks_elsewhere(const struct op *op)
+bool op_needs_other_program(const struct op *op)
 {
-    return op->effect & OP_ASKS && !op_here(op_find("memory.recall"));
+    return op->effect & OP_ASKS && !op_is_in_program(op_find("memory.recall"));
 }
 
 const char *op_right_name(enum op_right right)
@@ -77,7 +77,7 @@ bool op_allowed(const struct op *op, unsigned rights)
 {
     if ((op->effect & OP_LOCAL) || ((op->effect & OP_NEVER_AGENT) && (rights & OP_AGENT)))
         return false;
-    if ((rights & OP_LIMITED) && !limits_cover(op))
+    if ((rights & OP_LIMITED) && !limits_is_op_known(op))
         return false;
     if (rights & OP_AGENT)
         rights &= ~OP_RIGHTS_NEVER_AGENT;
@@ -137,7 +137,8 @@ static int check_time(const struct op_arg *arg, struct ethos_view value, struct 
     return err_hint(error, code, "use 30m, 12h, 7d, 2w, 2026-11-15 or 2026-11-15T08:30");
 }
 
-static int check_one(const struct op_arg *arg, const json_t *value, struct ethos_error *error)
+static int check_single_value(const struct op_arg *arg, const json_t *value,
+                              struct ethos_error *error)
 {
     static const char *const kinds[] = {"a string", "a whole number", "true or false", "a string",
                                         "a time"};
@@ -159,16 +160,16 @@ static int check_one(const struct op_arg *arg, const json_t *value, struct ethos
                                   : check_text(arg, text, error);
 }
 
-static int check_value(const struct op_arg *arg, const json_t *value, struct ethos_error *error)
+static int check_argument(const struct op_arg *arg, const json_t *value, struct ethos_error *error)
 {
     size_t index;
     json_t *item;
     if (!(arg->flags & OP_MANY))
-        return check_one(arg, value, error);
+        return check_single_value(arg, value, error);
     if (!json_is_array(value))
         return err_set(error, ETHOS_INVALID, "%s: must be an array", arg->name);
     json_array_foreach (value, index, item) {
-        int code = check_one(arg, item, error);
+        int code = check_single_value(arg, item, error);
         if (code != ETHOS_OK)
             return code;
     }
@@ -183,7 +184,7 @@ static bool has_arg(const struct op *op, const char *name)
     return false;
 }
 
-static int check_args(const struct op *op, const json_t *args, struct ethos_error *error)
+static int check_arguments(const struct op *op, const json_t *args, struct ethos_error *error)
 {
     for (const struct op_arg *arg = op->args; arg && arg->name; arg++) {
         const json_t *value = json_object_get(args, arg->name);
@@ -191,7 +192,7 @@ static int check_args(const struct op *op, const json_t *args, struct ethos_erro
         bool said = given || (value && (arg->flags & OP_NULL));
         if (!said && (arg->flags & OP_REQUIRED))
             return err_set(error, ETHOS_INVALID, "%s: missing %s", op->name, arg->name);
-        int code = given ? check_value(arg, value, error) : ETHOS_OK;
+        int code = given ? check_argument(arg, value, error) : ETHOS_OK;
         if (code != ETHOS_OK)
             return code;
     }
@@ -209,10 +210,10 @@ int op_run(const struct op *op, struct op_call *call, struct op_result *result,
 {
     if (!call->args)
         return err_nomem(error); // an argument was lost on the way here
-    int code = check_args(op, call->args, error);
+    int code = check_arguments(op, call->args, error);
     if (code == ETHOS_OK)
         code = op->run(call, result, error);
-    return code == ETHOS_OK && call->guarded ? guard_result(call->ethos, result, error) : code;
+    return code == ETHOS_OK && call->guarded ? sanitize_result(call->ethos, result, error) : code;
 }
 
 /* Whatever it found that is of others is not in the result. */
@@ -222,7 +223,7 @@ static int run_limited(const struct op *op, struct op_call *call, struct op_resu
     struct limits limits;
     if (!call->only || !call->request || !call->ethos)
         return err_set(error, ETHOS_DENIED, "%s: its limits are not known", op->name);
-    int code = call->args ? check_args(op, call->args, error) : err_nomem(error);
+    int code = call->args ? check_arguments(op, call->args, error) : err_nomem(error);
     if (code != ETHOS_OK)
         return code;
     code = limits_enter(op, call, &limits, error);
@@ -241,7 +242,7 @@ int op_refuse(const struct op *op, unsigned rights, struct ethos_error *error)
     int code = err_set(error, ETHOS_DENIED, "%s: not allowed here", op->name);
     if (op->right == OP_OWNER || (op->effect & OP_LOCAL))
         return err_hint(error, code, OP_OWNER_ONLY);
-    if ((rights & OP_LIMITED) && !limits_cover(op))
+    if ((rights & OP_LIMITED) && !limits_is_op_known(op))
         return err_hint(error, code, "it is not for a key that is limited with --only");
     if ((op->effect & OP_NEVER_AGENT) && (rights & OP_AGENT))
         return err_hint(error, code, "a person has to decide");
@@ -284,7 +285,7 @@ void op_result_release(struct op_result *result)
     json_decref(result->json);
     str_release(&result->texts);
     str_release(&result->text);
-    op_again_free(result->again);
+    op_validator_free(result->again);
 }
 
 struct ethos_origin op_origin(const struct op_call *call)
@@ -320,7 +321,7 @@ bool op_flag(const struct op_call *call, const char *name)
     return json_is_true(json_object_get(call->args, name));
 }
 
-bool op_time_end(const char *name)
+bool op_is_end_of_day(const char *name)
 {
     return strcmp(name, "until") == 0;
 }
@@ -330,7 +331,7 @@ int64_t op_time(const struct op_call *call, const char *name)
     int64_t ms;
     struct ethos_view text = op_text(call, name);
     bool given = text.data &&
-                 clock_parse(text, service_now_ms(call->ethos), op_time_end(name), &ms, NULL);
+                 clock_parse(text, service_now_ms(call->ethos), op_is_end_of_day(name), &ms, NULL);
     return given ? ms : 0;
 }
 
@@ -397,7 +398,7 @@ int op_return_change(const struct op_call *call, struct op_result *result, json_
     return op_return(result, value, error);
 }
 
-static void keep_if(json_t **value, bool ok)
+static void drop_unless(json_t **value, bool ok)
 {
     if (!ok) {
         json_decref(*value);
@@ -407,17 +408,17 @@ static void keep_if(json_t **value, bool ok)
 
 void op_json_push(json_t **array, json_t *value)
 {
-    keep_if(array, json_array_append_new(*array, value) == 0);
+    drop_unless(array, json_array_append_new(*array, value) == 0);
 }
 
 void op_json_insert(json_t **array, size_t index, json_t *value)
 {
-    keep_if(array, json_array_insert_new(*array, index, value) == 0);
+    drop_unless(array, json_array_insert_new(*array, index, value) == 0);
 }
 
 void op_json_put(json_t **object, const char *name, json_t *value)
 {
-    keep_if(object, json_object_set_new(*object, name, value) == 0);
+    drop_unless(object, json_object_set_new(*object, name, value) == 0);
 }
 
 json_t *op_json_string(const char *string)

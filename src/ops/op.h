@@ -88,7 +88,7 @@ enum {
     OP_LOCAL = 8, /* takes a path of the machine or changes its configuration: command line only */
     OP_SHORTHAND = 16, /* a command for people; other surfaces use the operation it stands for */
     OP_NO_HOME = 32,   /* needs no home: the call has no ethos */
-    OP_DATABASE = 64,  /* needs the session store, which not every program has: op_here */
+    OP_DATABASE = 64,  /* needs the session store, which not every program has: op_is_in_program */
     OP_QUICK = 128,    /* only reads, and little; waits for no lock */
     OP_PRINTS = 256,   /* can give its JSON as text */
     OP_LARGE = 512,    /* its arguments hold whole texts */
@@ -183,9 +183,9 @@ struct op_result {
     struct str text;
     bool has_text;
     bool printed;
-    enum op_texts texts_of; /* for a guarded call: whose memory they are of */
-    bool withheld;          /* of a guarded call: something was taken out */
-    struct op_again *again; /* owned; NULL: whether it would be the same again cannot be told */
+    enum op_texts texts_of;     /* for a guarded call: whose memory they are of */
+    bool withheld;              /* of a guarded call: something was taken out */
+    struct op_validator *again; /* owned; NULL: whether it would be the same again cannot be told */
     int code;
     struct ethos_error error;
 };
@@ -214,10 +214,10 @@ const struct op *op_next(const struct op *op);
 const struct op *op_find(const char *name);
 
 /* Whether this program can run it. The others are for libexec/ethos-db. */
-bool op_here(const struct op *op);
+bool op_is_in_program(const struct op *op);
 
 /* Whether an operation that searches finds more in another program: conversations, forms of words. */
-bool op_asks_elsewhere(const struct op *op);
+bool op_needs_other_program(const struct op *op);
 
 /* "memory:read", ... */
 const char *op_right_name(enum op_right right);
@@ -253,9 +253,9 @@ int op_run_as(const struct op *op, unsigned rights, struct op_call *call, struct
  * Whether a call would give again what it gave. Asking is cheap, and only of the handle that ran it, in a
  * process whose environment has not changed since. NULL never holds.
  */
-struct op_again;
-bool op_again_holds(const struct op_again *self, struct ethos *ethos);
-void op_again_free(struct op_again *self);
+struct op_validator;
+bool op_validator_holds(const struct op_validator *self, struct ethos *ethos);
+void op_validator_free(struct op_validator *self);
 
 /* ---- for operations ------------------------------------------------------------------------ */
 
@@ -267,7 +267,7 @@ bool op_flag(const struct op_call *call, const char *name);
 int64_t op_time(const struct op_call *call, const char *name); /* ms; absent: 0 */
 
 /* Whether a date alone means its end: so for the argument "until". */
-bool op_time_end(const char *name);
+bool op_is_end_of_day(const char *name);
 
 /* Sets result->json, taking the value; NULL is "out of memory". */
 int op_return(struct op_result *result, json_t *value, struct ethos_error *error);

@@ -16,18 +16,19 @@
 #define ROW_NAME 32    /* bytes of a member's name, likewise */
 
 /* Whether all rows are wanted: neither limit nor cursor, at the command line. */
-static bool wants_all(const struct op_call *call)
+static bool should_list_all(const struct op_call *call)
 {
     return call->whole_lists && !op_integer(call, "limit", 0) && !op_string(call, "cursor");
 }
 
-void pages_init(struct pages *self, const struct op_call *call, const char *name)
+void pages_init(struct row_pages *self, const struct op_call *call, const char *name)
 {
-    bool all = wants_all(call);
-    *self = (struct pages){call, name, json_array(), all, all && call->tell && !call->want_json, 0};
+    bool all = should_list_all(call);
+    *self = (struct row_pages){call, name, json_array(), all, all && call->tell && !call->want_json,
+                               0};
 }
 
-static int send_part(struct pages *self)
+static int send_page(struct row_pages *self)
 {
     json_t *event = json_pack("{s:s, s:O}", "what", "page", self->name, self->rows);
     if (!event)
@@ -38,11 +39,11 @@ static int send_part(struct pages *self)
     return json_array_clear(self->rows) == 0 ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-int pages_add(struct pages *self, json_t *row)
+int pages_add(struct row_pages *self, json_t *row)
 {
     bool full = self->streams &&
                 (json_array_size(self->rows) >= PAGES_PART || self->bytes >= PAGES_BYTES);
-    if (full && send_part(self) != ETHOS_OK) {
+    if (full && send_page(self) != ETHOS_OK) {
         json_decref(row);
         return ETHOS_NOMEM;
     }
@@ -50,7 +51,7 @@ int pages_add(struct pages *self, json_t *row)
     return self->rows ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-size_t pages_limit(const struct pages *self, size_t page)
+size_t pages_limit(const struct row_pages *self, size_t page)
 {
     return self->all ? SIZE_MAX : (size_t)op_integer(self->call, "limit", (int64_t)page);
 }
@@ -62,7 +63,7 @@ int pages_refuse(struct ethos_error *error)
 }
 
 /* What is no string is "". */
-static struct ethos_view text_of(const json_t *value)
+static struct ethos_view text_or_empty(const json_t *value)
 {
     const char *text = json_string_value(value);
     return text ? view_of(text, json_string_length(value)) : VIEW("");
@@ -71,13 +72,13 @@ static struct ethos_view text_of(const json_t *value)
 /* What a cursor says of the last row of its page: its identity. */
 static uint32_t row_hash(const json_t *row, const char *id, uint64_t seed)
 {
-    uint64_t hash = hash_mix(seed, text_of(row));
+    uint64_t hash = hash_mix(seed, text_or_empty(row));
     char name[ROW_NAME];
     for (size_t size; *id; id += size + (id[size] != 0)) {
         size = strcspn(id, " ");
         snprintf(name, sizeof name, "%.*s", (int)size, id);
         const json_t *member = json_object_get(row, name);
-        hash = hash_mix(hash ^ (uint64_t)json_integer_value(member), text_of(member));
+        hash = hash_mix(hash ^ (uint64_t)json_integer_value(member), text_or_empty(member));
     }
     return (uint32_t)(hash ^ hash >> 32);
 }
@@ -92,7 +93,7 @@ static bool parse_cursor(const char *cursor, size_t *out_count, uint32_t *out_ha
 }
 
 /* The index behind the row that a cursor names; the nearest before its place if it moved. SIZE_MAX: none. */
-static size_t find_start(const json_t *rows, const char *id, uint64_t seed, const char *cursor)
+static size_t find_cursor_row(const json_t *rows, const char *id, uint64_t seed, const char *cursor)
 {
     size_t count, found = SIZE_MAX, index;
     uint32_t hash;
@@ -120,8 +121,9 @@ int pages_cut_same(const struct op_call *call, json_t **json, const char *name, 
                    uint64_t seed, size_t page, struct ethos_error *error)
 {
     json_t *rows = json_object_get(*json, name), *part = json_array(), *next = json_null();
-    size_t limit = wants_all(call) ? SIZE_MAX : (size_t)op_integer(call, "limit", (int64_t)page);
-    size_t start = find_start(rows, id, seed, op_string(call, "cursor"));
+    size_t limit = should_list_all(call) ? SIZE_MAX
+                                         : (size_t)op_integer(call, "limit", (int64_t)page);
+    size_t start = find_cursor_row(rows, id, seed, op_string(call, "cursor"));
     size_t count = json_array_size(rows);
     char cursor[CURSOR_SIZE];
     if (start == SIZE_MAX) {

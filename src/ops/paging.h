@@ -25,7 +25,7 @@
 #define ARG_PAGE                                                                                   \
     ARG_LIMIT("1|5000", "at most this many (default: all; other surfaces: 1000)"), ARG_CURSOR
 
-struct pages {
+struct row_pages {
     const struct op_call *call;
     const char *name; /* of the array in events */
     json_t *rows;     /* NULL: out of memory; free it */
@@ -34,13 +34,13 @@ struct pages {
     size_t bytes;     /* of long texts in the rows; whoever adds one counts it */
 };
 
-void pages_init(struct pages *self, const struct op_call *call, const char *name);
+void pages_init(struct row_pages *self, const struct op_call *call, const char *name);
 
 /* Takes the row; NULL is out of memory. ETHOS_OK or ETHOS_NOMEM. */
-int pages_add(struct pages *self, json_t *row);
+int pages_add(struct row_pages *self, json_t *row);
 
 /* How many rows are wanted: the limit, else the default of a page, or all of them (SIZE_MAX). */
-size_t pages_limit(const struct pages *self, size_t page);
+size_t pages_limit(const struct row_pages *self, size_t page);
 
 /* A cursor that no page gave: ETHOS_INVALID. */
 int pages_refuse(struct ethos_error *error);

@@ -14,7 +14,7 @@
 #include "memory/home/config.h"
 
 /* Members that say where or what for, and never become memory. */
-static bool is_text(const char *name)
+static bool can_hold_secret(const char *name)
 {
     static const char *const others[] = {
         "substringMatch", "match", "old_str", "path",    "old_path", "new_path", "key",
@@ -33,7 +33,7 @@ struct redaction {
 };
 
 /* Puts a text in the place of a value, in an object or an array. */
-static void replace(json_t *parent, const char *name, size_t index, json_t *value)
+static void set_redacted(json_t *parent, const char *name, size_t index, json_t *value)
 {
     if (name)
         json_object_set_new(parent, name, value);
@@ -55,7 +55,7 @@ static void redact_members(struct redaction *self, json_t *value)
         redact_value(self, value, NULL, index, member);
     json_object_foreach_safe(value, next, name, member)
     {
-        if (is_text(name))
+        if (can_hold_secret(name))
             redact_value(self, value, name, 0, member);
     }
 }
@@ -95,7 +95,7 @@ static void redact_value(struct redaction *self, json_t *parent, const char *nam
         safe = json_text(str_view(&self->safe));
     self->failed = self->failed || !safe || str_code(&self->safe) != ETHOS_OK;
     if (safe)
-        replace(parent, name, index, safe);
+        set_redacted(parent, name, index, safe);
 }
 
 int redact_args(const struct op *op, struct ethos *ethos, const json_t *args, json_t **out,

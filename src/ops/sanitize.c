@@ -23,7 +23,7 @@
 
 struct guard {
     struct ethos *ethos;
-    struct op_again *again; /* of the result, or NULL */
+    struct op_validator *again; /* of the result, or NULL */
     struct arena arena;
     struct str safe; /* of the string at hand: without what is withheld */
     struct str text; /* and with everything to be seen */
@@ -61,14 +61,14 @@ static struct ethos_view find_visible(struct guard *guard, struct ethos_view tex
     if (safe.data == text.data)
         return text;
     if (!guard->found && guard->ethos)
-        again_guard(guard->again, guard->ethos);
+        validator_depends_on_shown_lines(guard->again, guard->ethos);
     guard->found = true;
     const struct shown_lines *shown = read_allowed_lines(guard);
     return shown && shown->count > 0 ? scan_visible_with(text, shown, &guard->safe) : safe;
 }
 
 /* What may be shown of a text, in guard->text; false: all of it. */
-static bool scan(struct guard *guard, struct ethos_view text)
+static bool scan_visible_text(struct guard *guard, struct ethos_view text)
 {
     struct ethos_view safe = find_visible(guard, text);
     bool same = safe.data == text.data;
@@ -83,7 +83,7 @@ static bool scan(struct guard *guard, struct ethos_view text)
 }
 
 /* Whether what is now in guard->text is all of it. */
-static bool is_whole(const struct guard *guard)
+static bool is_output_whole(const struct guard *guard)
 {
     return !guard->failed && str_code(&guard->safe) == ETHOS_OK &&
            str_code(&guard->text) == ETHOS_OK;
@@ -91,9 +91,10 @@ static bool is_whole(const struct guard *guard)
 
 static bool guard_string(struct guard *guard, json_t *string)
 {
-    if (!scan(guard, view_of(json_string_value(string), json_string_length(string))))
+    if (!scan_visible_text(guard, view_of(json_string_value(string), json_string_length(string))))
         return true;
-    return is_whole(guard) && json_string_setn(string, guard->text.data, guard->text.size) == 0;
+    return is_output_whole(guard) &&
+           json_string_setn(string, guard->text.data, guard->text.size) == 0;
 }
 
 static bool guard_members(struct guard *guard, json_t *object)
@@ -143,22 +144,22 @@ static const char *member_scope(struct guard *guard, const struct op_result *res
 /* What is left of a member takes another place among the texts. */
 static bool guard_member(struct guard *guard, struct op_result *result, struct op_member *member)
 {
-    if (!scan(guard, op_member_view(result, member)))
+    if (!scan_visible_text(guard, op_member_view(result, member)))
         return true;
     member->at = result->texts.size;
     member->size = guard->text.size;
-    return is_whole(guard) && str_add(&result->texts, str_view(&guard->text)) == ETHOS_OK;
+    return is_output_whole(guard) && str_add(&result->texts, str_view(&guard->text)) == ETHOS_OK;
 }
 
 static bool guard_text(struct guard *guard, struct str *text)
 {
-    if (!scan(guard, str_view(text)))
+    if (!scan_visible_text(guard, str_view(text)))
         return true;
     str_clear(text);
-    return is_whole(guard) && str_add(text, str_view(&guard->text)) == ETHOS_OK;
+    return is_output_whole(guard) && str_add(text, str_view(&guard->text)) == ETHOS_OK;
 }
 
-int guard_result(struct ethos *ethos, struct op_result *result, struct ethos_error *error)
+int sanitize_result(struct ethos *ethos, struct op_result *result, struct ethos_error *error)
 {
     struct guard guard = {.ethos = ethos,
                           .again = result->again,

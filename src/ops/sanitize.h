@@ -12,6 +12,6 @@
  * nothing of the answer may be shown.
  * Lines that the owner allows are shown where the result tells whose its texts are (texts_of).
  */
-int guard_result(struct ethos *ethos, struct op_result *result, struct ethos_error *error);
+int sanitize_result(struct ethos *ethos, struct op_result *result, struct ethos_error *error);
 
 #endif

@@ -9,13 +9,13 @@
 #include "memory/handle.h"
 #include "store/group_commit.h"
 
-struct op_share {
+struct shared_handles {
     struct group *group;
 };
 
-int op_share_new(struct op_share **out, struct ethos_error *error)
+int shared_handles_new(struct shared_handles **out, struct ethos_error *error)
 {
-    struct op_share *self = calloc(1, sizeof *self);
+    struct shared_handles *self = calloc(1, sizeof *self);
     if (!self)
         return err_nomem(error);
     int code = group_new(&self->group, error);
@@ -27,7 +27,7 @@ int op_share_new(struct op_share **out, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-void op_share_free(struct op_share *self)
+void shared_handles_free(struct shared_handles *self)
 {
     if (!self)
         return;
@@ -35,8 +35,8 @@ void op_share_free(struct op_share *self)
     free(self);
 }
 
-int op_share_open(struct op_share *self, const struct ethos_options *options, struct ethos **out,
-                  struct ethos_error *error)
+int shared_handles_open(struct shared_handles *self, const struct ethos_options *options,
+                        struct ethos **out, struct ethos_error *error)
 {
     return service_open(options, self ? self->group : NULL, out, error);
 }
@@ -51,11 +51,11 @@ void op_limit_calls(struct ethos *ethos, uint32_t call_ms)
     service_limit_calls(ethos, call_ms);
 }
 
-int op_share_open_once(const struct ethos_options *options, uint32_t wait_ms, struct ethos **out,
-                       struct ethos_error *error)
+int shared_handles_open_once(const struct ethos_options *options, uint32_t wait_ms,
+                             struct ethos **out, struct ethos_error *error)
 {
     int code = service_open(options, NULL, out, error);
     if (code == ETHOS_OK)
-        service_ask_once(*out, wait_ms);
+        service_disable_retries(*out, wait_ms);
     return code;
 }

@@ -6,23 +6,23 @@
 
 #include <ethos/ethos.h>
 
-struct op_share;
+struct shared_handles;
 
-int op_share_new(struct op_share **out, struct ethos_error *error);
+int shared_handles_new(struct shared_handles **out, struct ethos_error *error);
 
 /* After every handle of it is closed; NULL is fine. */
-void op_share_free(struct op_share *self);
+void shared_handles_free(struct shared_handles *self);
 
 /* As ethos_open; without a share (NULL), a handle of its own. The host of all of them is one and the same, and can be called from any thread. */
-int op_share_open(struct op_share *self, const struct ethos_options *options, struct ethos **out,
-                  struct ethos_error *error);
+int shared_handles_open(struct shared_handles *self, const struct ethos_options *options,
+                        struct ethos **out, struct ethos_error *error);
 
 /*
  * The same, of its own, for somebody who cannot wait: a backend that is not there is asked once, for
  * wait_ms at most.
  */
-int op_share_open_once(const struct ethos_options *options, uint32_t wait_ms, struct ethos **out,
-                       struct ethos_error *error);
+int shared_handles_open_once(const struct ethos_options *options, uint32_t wait_ms,
+                             struct ethos **out, struct ethos_error *error);
 
 /*
  * What waits for a backend of a handle in place of poll(2), told right after the handle is opened: so a

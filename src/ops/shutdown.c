@@ -21,7 +21,7 @@ static struct {
     struct sigaction before[ENDINGS];
 } ending = {.bell = -1};
 
-static void unblock(int number)
+static void unblock_signal(int number)
 {
     sigset_t one;
     sigemptyset(&one);
@@ -30,35 +30,35 @@ static void unblock(int number)
 }
 
 /* In whichever thread the alarm finds. */
-static void end_now(int alarm)
+static void end_on_alarm(int alarm)
 {
     (void)alarm;
-    unblock(ending.came);
+    unblock_signal(ending.came);
     raise(ending.came);
 }
 
-void ending_within(int number, unsigned seconds)
+void shutdown_after(int number, unsigned seconds)
 {
     ending.came = number;
     signal(number, SIG_DFL);
-    unblock(number);
-    signal(SIGALRM, end_now);
-    unblock(SIGALRM);
+    unblock_signal(number);
+    signal(SIGALRM, end_on_alarm);
+    unblock_signal(SIGALRM);
     alarm(seconds);
 }
 
-static void take(int number)
+static void handle_signal(int number)
 {
     const uint64_t one = 1;
     int before = errno;
-    ending_within(number, ENDING_SECONDS);
+    shutdown_after(number, SHUTDOWN_SECONDS);
     (void)!os_write(ending.bell, &one, sizeof one); // who is woken may take longer than that
     errno = before;
 }
 
-int ending_hold(void)
+int shutdown_catch_signals(void)
 {
-    const struct sigaction action = {.sa_handler = take, .sa_flags = SA_RESTART};
+    const struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART};
     ending.came = 0;
     ending.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     for (size_t i = 0; ending.bell >= 0 && i < ENDINGS; i++) {
@@ -69,12 +69,12 @@ int ending_hold(void)
     return ending.bell;
 }
 
-int ending_asked(void)
+int shutdown_signal(void)
 {
     return ending.came;
 }
 
-void ending_release(bool heeded)
+void shutdown_restore_signals(bool heeded)
 {
     if (ending.bell < 0)
         return;

@@ -10,19 +10,19 @@
 
 #include <stdbool.h>
 
-#define ENDING_SECONDS 1 /* for what is under way */
+#define SHUTDOWN_SECONDS 1 /* for what is under way */
 
 /* The signal ends the process after so many seconds, or when it comes again. For handlers, too. */
-void ending_within(int number, unsigned seconds);
+void shutdown_after(int number, unsigned seconds);
 
 /*
- * The first signal is noted from now on, and the process has ENDING_SECONDS unless it gives itself more. Those
+ * The first signal is noted from now on, and the process has SHUTDOWN_SECONDS unless it gives itself more. Those
  * that are ignored stay so: nohup. A descriptor that becomes readable then; -1 and errno.
  */
-int ending_hold(void);
-int ending_asked(void); /* its number; 0: none came */
+int shutdown_catch_signals(void);
+int shutdown_signal(void); /* its number; 0: none came */
 
 /* As before. heeded: one that came has had its effect; else it has it now. */
-void ending_release(bool heeded);
+void shutdown_restore_signals(bool heeded);
 
 #endif

@@ -17,7 +17,7 @@ struct ethos_target report_target(const struct op_call *call)
     return target;
 }
 
-static void add_scope(struct report_scopes *out, const char *scope, const char *key)
+static void add_scope_target(struct report_scopes *out, const char *scope, const char *key)
 {
     out->targets[out->count++] = (struct ethos_target){NULL, scope, key};
 }
@@ -26,17 +26,17 @@ void report_scopes(struct ethos_turn *turn, struct report_scopes *out)
 {
     const struct ethos_context *context = ethos_turn_context(turn);
     out->count = 0;
-    add_scope(out, context->memory_scope, "MEMORY.md");
+    add_scope_target(out, context->memory_scope, "MEMORY.md");
     if (strcmp(context->user_scope, context->memory_scope) != 0)
-        add_scope(out, context->user_scope, "USER.md");
+        add_scope_target(out, context->user_scope, "USER.md");
     if (context->workspace_scope)
-        add_scope(out, context->workspace_scope, "MEMORY.md");
+        add_scope_target(out, context->workspace_scope, "MEMORY.md");
     if (strcmp(context->user_scope, "global") != 0 && notes_global_shown(turn))
-        add_scope(out, "global", "MEMORY.md");
+        add_scope_target(out, "global", "MEMORY.md");
     size_t owners = out->count;
     for (size_t i = 0; i < owners; i++) {
         scope_tree(out->targets[i].scope, out->trees[i]);
-        add_scope(out, out->trees[i], "MEMORY.md");
+        add_scope_target(out, out->trees[i], "MEMORY.md");
     }
 }
 
@@ -48,7 +48,7 @@ void report_workspace(const struct ethos_context *context, struct op_result *res
     result->error = *context->workspace_error;
 }
 
-int report_whole(const struct ethos_context *context, struct ethos_error *error)
+int report_require_workspace(const struct ethos_context *context, struct ethos_error *error)
 {
     if (!context->workspace_error)
         return ETHOS_OK;
@@ -59,7 +59,7 @@ int report_whole(const struct ethos_context *context, struct ethos_error *error)
 
 #define REPORT_ROWS 1000 /* for other surfaces than the command line */
 
-struct report {
+struct write_report {
     json_t *written, *unchanged, *conflicts, *failed, *waiting, *pending, *warnings;
     size_t rows, most; /* what became of files, and how many of them are listed */
     json_int_t applied;
@@ -88,9 +88,9 @@ static json_t *pending_json(const struct ethos_outcome *outcome)
                      outcome->key);
 }
 
-static void collect(void *arg, const struct ethos_outcome *outcome)
+static void add_outcome(void *arg, const struct ethos_outcome *outcome)
 {
-    struct report *report = arg;
+    struct write_report *report = arg;
     json_t **lists[] = {&report->written, &report->unchanged, &report->conflicts,
                         &report->failed,  &report->waiting,   &report->pending};
     bool waits = outcome->kind == ETHOS_OUTCOME_PENDING;
@@ -104,21 +104,21 @@ static void collect(void *arg, const struct ethos_outcome *outcome)
         str_adds(&report->diff, outcome->diff);
 }
 
-static void report_init(struct report *report, const struct op_call *call)
+static void report_init(struct write_report *report, const struct op_call *call)
 {
-    *report = (struct report){.written = json_array(),
-                              .unchanged = json_array(),
-                              .conflicts = json_array(),
-                              .failed = json_array(),
-                              .waiting = json_array(),
-                              .pending = json_array(),
-                              .warnings = json_array(),
-                              .most = call->whole_lists ? SIZE_MAX : REPORT_ROWS};
+    *report = (struct write_report){.written = json_array(),
+                                    .unchanged = json_array(),
+                                    .conflicts = json_array(),
+                                    .failed = json_array(),
+                                    .waiting = json_array(),
+                                    .pending = json_array(),
+                                    .warnings = json_array(),
+                                    .most = call->whole_lists ? SIZE_MAX : REPORT_ROWS};
     str_init(&report->diff, ETHOS_MAX_STORE_BYTES);
 }
 
 /* The report as JSON; empty lists that the contract does not name are left out. */
-static json_t *report_json(struct report *report, bool dry_run)
+static json_t *report_json(struct write_report *report, bool dry_run)
 {
     json_t *json = json_pack("{s:I, s:O, s:O, s:O}", "applied", report->applied, "written",
                              report->written, "unchanged", report->unchanged, "conflicts",
@@ -144,7 +144,7 @@ static json_t *report_json(struct report *report, bool dry_run)
     return json;
 }
 
-static void report_release(struct report *report)
+static void report_release(struct write_report *report)
 {
     json_decref(report->written);
     json_decref(report->unchanged);
@@ -157,8 +157,8 @@ static void report_release(struct report *report)
 }
 
 /* Something happened: give the report, with the error beside it. Nothing did: give the error. */
-static int finish_report(const struct op_call *call, struct report *report, int code, json_t *more,
-                         struct op_result *result, struct ethos_error *error)
+static int finish_report(const struct op_call *call, struct write_report *report, int code,
+                         json_t *more, struct op_result *result, struct ethos_error *error)
 {
     if (code == ETHOS_PENDING && report->rows > 0)
         code = ETHOS_OK; // the report says so
@@ -194,14 +194,14 @@ static int finish_report(const struct op_call *call, struct report *report, int 
 int report_run(report_fn *run, struct op_call *call, struct op_result *result,
                struct ethos_error *error)
 {
-    struct report report;
+    struct write_report report;
     struct ethos_turn *turn;
     struct ethos_origin origin = op_origin(call);
     origin.op_id = op_string(call, "opId");
     const struct ethos_sync_how how = {
         .origin = &origin,
         .flags = call->dry_run ? (unsigned)(ETHOS_SYNC_DRY_RUN | ETHOS_SYNC_DIFF) : 0u,
-        .each = collect,
+        .each = add_outcome,
         .arg = &report,
         .if_match = op_string(call, "ifMatch"),
     };

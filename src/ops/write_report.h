@@ -62,7 +62,7 @@ void report_scopes(struct ethos_turn *turn, struct report_scopes *out);
 void report_workspace(const struct ethos_context *context, struct op_result *result);
 
 /* For what must look everywhere: the reason is the failure. */
-int report_whole(const struct ethos_context *context, struct ethos_error *error);
+int report_require_workspace(const struct ethos_context *context, struct ethos_error *error);
 
 /* ---- changing ------------------------------------------------------------------------------- */
 

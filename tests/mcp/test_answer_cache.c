@@ -42,9 +42,9 @@ static int64_t tell_now(void *arg)
     return now_ms;
 }
 
-static bool holds(void *arg, const struct op_again *again)
+static bool holds(void *arg, const struct op_validator *again)
 {
-    return op_again_holds(again, ((struct client *)arg)->world->ethos);
+    return op_validator_holds(again, ((struct client *)arg)->world->ethos);
 }
 
 static bool keeps(const struct world *world)

@@ -169,7 +169,7 @@ static void run_args(struct world *world, struct tally *tally, const struct op *
 static void run_all(struct world *world, struct tally *tally)
 {
     for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
-        bool elsewhere = !op->run || (op->effect & OP_NO_HOME) || !op_here(op) ||
+        bool elsewhere = !op->run || (op->effect & OP_NO_HOME) || !op_is_in_program(op) ||
                          strcmp(op->name, "memory.migrate") == 0;
         if (elsewhere)
             continue;

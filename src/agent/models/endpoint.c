@@ -14,7 +14,7 @@
 #define UNSPECIFIED "0.0.0.0" /* where a server listens: not an address to connect to */
 #define LOOPBACK "127.0.0.1"
 
-static bool is_loopback_host(const char *host)
+bool endpoint_is_loopback_host(const char *host)
 {
     struct in_addr v4;
     if (inet_pton(AF_INET, host, &v4) == 1)
@@ -96,7 +96,7 @@ static int check_url_parts(const char *url, const struct url_parts *parts,
     out->is_plain = strcmp(parts->scheme, "http") == 0;
     if (!out->is_plain && strcmp(parts->scheme, "https") != 0)
         return err_set(error, ETHOS_INVALID, "baseUrl: '%.200s' is not an https address", url);
-    out->is_loopback = is_loopback_host(parts->host);
+    out->is_loopback = endpoint_is_loopback_host(parts->host);
     if (out->is_plain && !out->is_loopback && !is_http_allowed(allow_http, parts->host))
         return err_hint(error,
                         err_set(error, ETHOS_DENIED,

@@ -305,7 +305,7 @@ static bool run_read_file(const struct toolbox_call *call)
 /* Returns false to end the walk. fd is the entry, open; dir says that it is a folder. */
 typedef bool visit_fn(void *arg, int fd, const char *path, bool dir);
 
-struct folder_walk {
+struct file_walk {
     const struct toolbox_call *call;
     const char *root;
     bool recursive;
@@ -316,9 +316,9 @@ struct folder_walk {
     bool cut;   /* there is more than one walk visits */
 };
 
-static void visit_subfolder(struct folder_walk *walk, int fd, const char *path, unsigned depth);
+static void visit_subfolder(struct file_walk *walk, int fd, const char *path, unsigned depth);
 
-static void visit_entry(struct folder_walk *walk, int dir, const char *folder, const char *name,
+static void visit_entry(struct file_walk *walk, int dir, const char *folder, const char *name,
                         unsigned depth)
 {
     char path[PATH_MAX];
@@ -342,7 +342,7 @@ static void visit_entry(struct folder_walk *walk, int dir, const char *folder, c
     os_close(fd);
 }
 
-static void visit_subfolder(struct folder_walk *walk, int fd, const char *path, unsigned depth)
+static void visit_subfolder(struct file_walk *walk, int fd, const char *path, unsigned depth)
 {
     struct arena arena;
     struct dir_names names = {0};
@@ -370,11 +370,11 @@ static bool run_list_files(const struct toolbox_call *call)
     if (fd < 0)
         return false;
     str_init(&rows, (size_t)MAX_VISITED * PATH_MAX);
-    struct folder_walk walk = {.call = call,
-                               .root = at.root,
-                               .recursive = json_is_true(json_object_get(call->args, "recursive")),
-                               .visit = append_entry,
-                               .arg = &rows};
+    struct file_walk walk = {.call = call,
+                             .root = at.root,
+                             .recursive = json_is_true(json_object_get(call->args, "recursive")),
+                             .visit = append_entry,
+                             .arg = &rows};
     visit_subfolder(&walk, fd, at.path, 0);
     os_close(fd);
     struct ethos_view shown = str_view(&rows), rest = shown;
@@ -454,7 +454,7 @@ static bool run_search_files(const struct toolbox_call *call)
     searching.any_case = !has_capital(searching.query);
     str_init(&searching.text, MAX_SEARCHED + 1);
     str_init(&searching.hits, (size_t)MAX_HITS * (PATH_MAX + MAX_LINE + 32));
-    struct folder_walk walk = {
+    struct file_walk walk = {
         .call = call, .root = at.root, .recursive = true, .visit = search_entry, .arg = &searching};
     if (os_fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
         visit_subfolder(&walk, fd, at.path, 0);

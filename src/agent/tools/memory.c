@@ -200,7 +200,7 @@ static bool run_tool(const struct toolbox_call *call, struct tool_call *tool_cal
         note_changes(call, &tool_call->result);
     json_decref(queued);
     bool shown = code == ETHOS_OK || tool_is_partial(tool_call, code);
-    if (shown && tool_only_reads(tool_call->tool))
+    if (shown && tool_is_read_only(tool_call->tool))
         *call->text = has_untrusted(tool_call->result.json) ? TOOLBOX_FOREIGN : TOOLBOX_OWN;
     if (shown)
         tool_print_result(tool_call, call->out);

@@ -521,7 +521,7 @@ static void probe_line(struct flow *self, bool whole)
         end_source_line(self);
 }
 
-static void read_text(struct flow *self, struct ethos_view text)
+static void read_characters(struct flow *self, struct ethos_view text)
 {
     while (text.size > 0 && self->code == ETHOS_OK) {
         const char *end = memchr(text.data, '\n', text.size);
@@ -566,7 +566,7 @@ static void decode_input(struct flow *self, bool final)
         size = utf8_decode(bytes.data, bytes.size, &cp, &ok);
         last = at + size == rest.size && !final;
         if (last && (*bytes.data == '\r' || (!ok && is_partial_character(bytes)))) {
-            read_text(self, view_of(rest.data + done, at - done));
+            read_characters(self, view_of(rest.data + done, at - done));
             memmove(self->input.data, bytes.data, bytes.size);
             str_truncate(&self->input, bytes.size);
             return;
@@ -574,12 +574,12 @@ static void decode_input(struct flow *self, bool final)
         bool line_end = *bytes.data == '\r' && bytes.size > 1 && bytes.data[1] == '\n';
         if (ok && !line_end)
             continue;
-        read_text(self, view_of(rest.data + done, at - done));
+        read_characters(self, view_of(rest.data + done, at - done));
         if (!ok)
-            read_text(self, VIEW("\uFFFD"));
+            read_characters(self, VIEW("\uFFFD"));
         done = at + size;
     }
-    read_text(self, view_from(rest, done));
+    read_characters(self, view_from(rest, done));
     str_clear(&self->input);
 }
 

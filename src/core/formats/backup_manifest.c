@@ -18,12 +18,12 @@
 
 /* ---- paths ---------------------------------------------------------------------------------- */
 
-static bool ends(struct ethos_view name, const char *suffix)
+static bool has_suffix(struct ethos_view name, const char *suffix)
 {
     return view_ends(name, view_str(suffix));
 }
 
-static bool is_top(const char *path, const char *name)
+static bool is_at_top(const char *path, const char *name)
 {
     size_t size = strlen(name);
     return strncmp(path, name, size) == 0 && (path[size] == 0 || path[size] == '/');
@@ -54,22 +54,22 @@ enum backup_class backup_class(const char *path)
     static const char *const secrets[] = {"keys.yaml", "keys.json", "secrets"};
     const char *slash = strrchr(path, '/');
     struct ethos_view name = view_str(slash ? slash + 1 : path);
-    if (is_sidecar(path) || strncmp(path, "web-token", 9) == 0 || is_top(path, "recall") ||
+    if (is_sidecar(path) || strncmp(path, "web-token", 9) == 0 || is_at_top(path, "recall") ||
         strcmp(path, "sessions-search.db") == 0 || strcmp(path, BACKUP_MANIFEST) == 0)
         return BACKUP_LOCAL;
     if (is_in_tree(path))
         return BACKUP_FILE;
     for (size_t i = 0; i < sizeof local / sizeof *local; i++)
-        if (ends(name, local[i]))
+        if (has_suffix(name, local[i]))
             return BACKUP_LOCAL;
     for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)
-        if (is_top(path, secrets[i]))
+        if (is_at_top(path, secrets[i]))
             return BACKUP_SECRET;
-    return ends(name, ".db") ? BACKUP_DATABASE : BACKUP_FILE;
+    return has_suffix(name, ".db") ? BACKUP_DATABASE : BACKUP_FILE;
 }
 
 /* Every part is a plain name. */
-static bool is_safe(const char *path)
+static bool is_safe_path(const char *path)
 {
     size_t depth = 0;
     struct ethos_view rest = view_str(path);
@@ -91,7 +91,7 @@ static bool is_safe(const char *path)
 
 int backup_check_path(const char *path, struct ethos_error *error)
 {
-    if (!is_safe(path))
+    if (!is_safe_path(path))
         return err_set(error, ETHOS_DENIED, "the backup holds a path that is not allowed: %s",
                        path);
     if (backup_class(path) == BACKUP_LOCAL)
@@ -113,7 +113,7 @@ int backup_add(json_t *files, const char *path, const char *sha256, struct ethos
     return ETHOS_OK;
 }
 
-static void print_file(const char *path, const char *sha256, struct str *out)
+static void print_manifest_line(const char *path, const char *sha256, struct str *out)
 {
     bool escaped = strchr(path, '\\');
     str_printf(out, "%s%s  ", escaped ? "\\" : "", sha256);
@@ -133,17 +133,17 @@ int backup_print(const json_t *files, const char *version, int64_t now_ms, struc
     clock_iso(now_ms, now);
     str_printf(out, FIRST_LINE "\n# version %s\n" CREATED "%s\n", version, now);
     json_object_foreach ((json_t *)files, path, hash)
-        print_file(path, json_string_value(hash), out);
+        print_manifest_line(path, json_string_value(hash), out);
     return str_code(out);
 }
 
-static int bad_line(struct ethos_error *error)
+static int refuse_manifest_line(struct ethos_error *error)
 {
     return err_set(error, ETHOS_CORRUPT, BACKUP_MANIFEST ": not the list of a backup");
 }
 
 /* "<hash>  <path>" */
-static int parse_file(struct ethos_view line, json_t *files, struct ethos_error *error)
+static int parse_manifest_line(struct ethos_view line, json_t *files, struct ethos_error *error)
 {
     char path[BACKUP_MAX_PATH + 1], hash[HASH_HEX_SIZE];
     size_t digits = HASH_HEX_SIZE - 1, size = 0;
@@ -151,18 +151,19 @@ static int parse_file(struct ethos_view line, json_t *files, struct ethos_error 
     line = view_from(line, escaped ? 1 : 0);
     if (line.size < digits + 3 || line.data[digits] != ' ' || line.data[digits + 1] != ' ' ||
         !hash_is_hex(view_of(line.data, digits)))
-        return bad_line(error);
+        return refuse_manifest_line(error);
     memcpy(hash, line.data, digits);
     hash[digits] = 0;
     for (size_t i = digits + 2; i < line.size; i++) {
         if (escaped && line.data[i] == '\\' && ++i == line.size)
-            return bad_line(error);
+            return refuse_manifest_line(error);
         if (size == BACKUP_MAX_PATH || line.data[i] == 0)
-            return bad_line(error);
+            return refuse_manifest_line(error);
         path[size++] = line.data[i];
     }
     path[size] = 0;
-    int code = utf8_valid(view_of(path, size)) ? backup_check_path(path, error) : bad_line(error);
+    int code = utf8_valid(view_of(path, size)) ? backup_check_path(path, error)
+                                               : refuse_manifest_line(error);
     return code == ETHOS_OK ? backup_add(files, path, hash, error) : code;
 }
 
@@ -174,14 +175,14 @@ int backup_parse(struct ethos_view text, json_t **out_files, char out_created[CL
         return view_starts(line, VIEW("# ethos-backup "))
                    ? err_set(error, ETHOS_UNSUPPORTED,
                              "the backup was made by another version of ethos")
-                   : bad_line(error);
+                   : refuse_manifest_line(error);
     json_t *files = json_object();
     int code = files ? ETHOS_OK : err_nomem(error);
     out_created[0] = 0;
     while (code == ETHOS_OK && view_line(&text, &line)) {
         struct ethos_view created = VIEW(CREATED);
         if (!view_starts(line, VIEW("#")))
-            code = parse_file(line, files, error);
+            code = parse_manifest_line(line, files, error);
         else if (view_starts(line, created) && line.size - created.size < CLOCK_ISO_SIZE)
             snprintf(out_created, CLOCK_ISO_SIZE, "%.*s", VIEW_ARG(view_from(line, created.size)));
     }

@@ -17,7 +17,7 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-struct walk {
+struct chunk_walk {
     struct ethos_view text;
     chunk_fn *each;
     void *arg;
@@ -63,9 +63,9 @@ static struct ethos_view find_block(struct ethos_view text)
     return marked && chunk_is_block(name) ? name : (struct ethos_view){0};
 }
 
-static int add_unit(void *arg, const struct text_unit *unit)
+static int add_chunk_of_unit(void *arg, const struct text_unit *unit)
 {
-    struct walk *walk = arg;
+    struct chunk_walk *walk = arg;
     if (unit->section) {
         walk->section++;
         return ETHOS_OK;
@@ -87,8 +87,8 @@ static int add_unit(void *arg, const struct text_unit *unit)
 int chunks_each(struct ethos_view text, chunk_fn *each, void *arg)
 {
     static const struct text_date none = {0};
-    struct walk walk = {.text = text, .each = each, .arg = arg};
-    return text_units_each(text, VIEW(""), none, add_unit, &walk);
+    struct chunk_walk walk = {.text = text, .each = each, .arg = arg};
+    return text_units_each(text, VIEW(""), none, add_chunk_of_unit, &walk);
 }
 
 /* The bytes at the start of a line that belong to the marker above: blanks up to its width, or a tab. */
@@ -131,7 +131,7 @@ void chunk_hash(const char *scope, const char *key, struct ethos_view text, char
 
 /* ---- what an entry may say ------------------------------------------------------------------- */
 
-static int refuse(struct ethos_error *error, const char *why)
+static int refuse_content(struct ethos_error *error, const char *why)
 {
     return err_set(error, ETHOS_INVALID, "content: %s", why);
 }
@@ -140,9 +140,9 @@ int chunk_check(struct ethos_view content, struct ethos_error *error)
 {
     struct ethos_view rest = view_trim(content), line;
     if (rest.size == 0)
-        return refuse(error, "empty");
+        return refuse_content(error, "empty");
     if (memchr(rest.data, 0, rest.size))
-        return refuse(error, "contains a NUL byte");
+        return refuse_content(error, "contains a NUL byte");
     for (size_t number = 1; view_line(&rest, &line); number++) {
         const char *what = view_blank(line)         ? "blank, which would end the entry"
                            : markdown_heading(line) ? "a heading"
@@ -157,7 +157,7 @@ int chunk_check(struct ethos_view content, struct ethos_error *error)
 /* ---- comparing ------------------------------------------------------------------------------- */
 
 /* The entries of a text as a checksum each, but for one; and how many there are. */
-struct others {
+struct remaining_entries {
     size_t skip; /* offset of the one that is left out; SIZE_MAX: none */
     uint64_t sum;
     size_t count;
@@ -166,7 +166,7 @@ struct others {
 
 static int sum_entry(void *arg, const struct chunk *chunk)
 {
-    struct others *others = arg;
+    struct remaining_entries *others = arg;
     if (chunk->offset == others->skip) {
         others->skipped = true;
         return ETHOS_OK;
@@ -179,9 +179,9 @@ static int sum_entry(void *arg, const struct chunk *chunk)
     return ETHOS_OK;
 }
 
-static int sum_others(struct ethos_view text, size_t skip, struct others *out)
+static int sum_others(struct ethos_view text, size_t skip, struct remaining_entries *out)
 {
-    *out = (struct others){.skip = skip};
+    *out = (struct remaining_entries){.skip = skip};
     return chunks_each(text, sum_entry, out);
 }
 
@@ -189,7 +189,7 @@ static int sum_others(struct ethos_view text, size_t skip, struct others *out)
 static int compare_others(struct ethos_view old, size_t was, struct ethos_view new, size_t is,
                           struct ethos_error *error)
 {
-    struct others before, after;
+    struct remaining_entries before, after;
     if (sum_others(old, was, &before) != ETHOS_OK || sum_others(new, is, &after) != ETHOS_OK)
         return err_nomem(error);
     bool same = before.sum == after.sum && before.count == after.count &&
@@ -201,20 +201,20 @@ static int compare_others(struct ethos_view old, size_t was, struct ethos_view n
             error,
             err_set(error, ETHOS_INVALID, "without this entry its neighbours would read otherwise"),
             "edit the file");
-    return err_hint(error, refuse(error, "would not be one entry there"),
+    return err_hint(error, refuse_content(error, "would not be one entry there"),
                     "leave out what markdown reads otherwise, such as an open block of code");
 }
 
 /* What the entry at an offset says, which must be the content. */
-struct reading_back {
+struct entry_read_back {
     size_t offset;
     struct str text;
     bool found;
 };
 
-static int read_back(void *arg, const struct chunk *chunk)
+static int read_entry_back(void *arg, const struct chunk *chunk)
 {
-    struct reading_back *back = arg;
+    struct entry_read_back *back = arg;
     if (chunk->offset != back->offset)
         return ETHOS_OK;
     back->found = true;
@@ -224,13 +224,13 @@ static int read_back(void *arg, const struct chunk *chunk)
 static int check_result(struct ethos_view old, size_t was, struct ethos_view new, size_t is,
                         struct ethos_view content, struct ethos_error *error)
 {
-    struct reading_back back = {.offset = is};
+    struct entry_read_back back = {.offset = is};
     str_init(&back.text, SIZE_MAX);
     int code = compare_others(old, was, new, is, error);
-    if (code == ETHOS_OK && chunks_each(new, read_back, &back) != ETHOS_OK)
+    if (code == ETHOS_OK && chunks_each(new, read_entry_back, &back) != ETHOS_OK)
         code = err_nomem(error);
     if (code == ETHOS_OK && (!back.found || !view_eq(str_view(&back.text), content)))
-        code = err_hint(error, refuse(error, "would read otherwise there"),
+        code = err_hint(error, refuse_content(error, "would read otherwise there"),
                         "leave out indentation and blanks at the ends of lines");
     str_release(&back.text);
     return code;
@@ -239,8 +239,8 @@ static int check_result(struct ethos_view old, size_t was, struct ethos_view new
 /* ---- changing -------------------------------------------------------------------------------- */
 
 /* Writes an entry: the marker, lines below it as far in as the first, the block id behind the last. */
-static void put_entry(struct str *out, struct ethos_view marker, struct ethos_view content,
-                      struct ethos_view block)
+static void print_entry(struct str *out, struct ethos_view marker, struct ethos_view content,
+                        struct ethos_view block)
 {
     struct ethos_view rest = content, line;
     str_add(out, marker);
@@ -262,7 +262,7 @@ int chunk_update(struct ethos_view text, const struct chunk *chunk, struct ethos
         return code;
     str_clear(out);
     str_add(out, view_of(text.data, chunk->offset));
-    put_entry(out, view_of(chunk->text.data, chunk->marker), trimmed, chunk->block);
+    print_entry(out, view_of(chunk->text.data, chunk->marker), trimmed, chunk->block);
     str_add(out, view_from(text, chunk->offset + chunk->text.size));
     *out_offset = chunk->offset;
     return str_code(out)
@@ -271,7 +271,7 @@ int chunk_update(struct ethos_view text, const struct chunk *chunk, struct ethos
 }
 
 /* Where the line behind the entry begins, and behind it the blank lines that parted it from what follows. */
-static size_t end_of(struct ethos_view text, const struct chunk *chunk)
+static size_t entry_line_end(struct ethos_view text, const struct chunk *chunk)
 {
     size_t end = chunk->offset + chunk->text.size;
     while (end < text.size && text.data[end] != '\n')
@@ -289,7 +289,7 @@ static bool is_blank_line(struct ethos_view text, size_t at)
 int chunk_delete(struct ethos_view text, const struct chunk *chunk, struct str *out,
                  struct ethos_error *error)
 {
-    size_t start = chunk->offset, end = end_of(text, chunk);
+    size_t start = chunk->offset, end = entry_line_end(text, chunk);
     bool parted = start == 0 ||
                   (start > 1 && text.data[start - 1] == '\n' && text.data[start - 2] == '\n');
     while (parted && is_blank_line(text, end)) {
@@ -312,7 +312,7 @@ int chunk_delete(struct ethos_view text, const struct chunk *chunk, struct str *
 /* ---- adding ---------------------------------------------------------------------------------- */
 
 /* The part of the text that an entry is added to: from behind a heading to the next one. */
-struct place {
+struct insert_section {
     size_t start, end;
     struct chunk last; /* entry in it */
     bool has_last;
@@ -321,12 +321,13 @@ struct place {
 };
 
 /* The part below a heading of this text; without one, below the last heading. False: there is no such heading. */
-static bool find_place(struct ethos_view text, struct ethos_view under, struct place *out)
+static bool find_insert_section(struct ethos_view text, struct ethos_view under,
+                                struct insert_section *out)
 {
     struct ethos_view rest = view_unmarked(text), line;
     struct fence fence = {0};
     bool found = !under.data, ended = false;
-    *out = (struct place){.end = text.size};
+    *out = (struct insert_section){.end = text.size};
     while (!ended && view_line(&rest, &line)) {
         if (fence_line(&fence, line) || !markdown_heading(line))
             continue;
@@ -341,9 +342,9 @@ static bool find_place(struct ethos_view text, struct ethos_view under, struct p
     return found;
 }
 
-static int note_entry(void *arg, const struct chunk *chunk)
+static int inspect_entry(void *arg, const struct chunk *chunk)
 {
-    struct place *place = arg;
+    struct insert_section *place = arg;
     if (chunk->offset >= place->start && chunk->offset < place->end) {
         place->last = *chunk;
         place->has_last = true;
@@ -354,7 +355,7 @@ static int note_entry(void *arg, const struct chunk *chunk)
 }
 
 /* The marker of the next item: the number after that of the last one. */
-static void put_marker(const struct chunk *last, struct str *out)
+static void print_next_marker(const struct chunk *last, struct str *out)
 {
     struct ethos_view marker = view_of(last->text.data, last->marker);
     uint64_t number = 0;
@@ -368,18 +369,18 @@ static void put_marker(const struct chunk *last, struct str *out)
 }
 
 /* Behind the last item, on a line of its own. */
-static size_t put_item(struct ethos_view text, const struct place *place,
-                       const struct chunk_new *what, struct str *out)
+static size_t insert_item(struct ethos_view text, const struct insert_section *place,
+                          const struct chunk_new *what, struct str *out)
 {
     struct str marker;
-    size_t at = end_of(text, &place->last);
+    size_t at = entry_line_end(text, &place->last);
     str_init(&marker, SIZE_MAX);
-    put_marker(&place->last, &marker);
+    print_next_marker(&place->last, &marker);
     str_add(out, view_of(text.data, at));
     if (at > 0 && text.data[at - 1] != '\n')
         str_addc(out, '\n');
     size_t offset = out->size;
-    put_entry(out, str_view(&marker), view_trim(what->content), what->block);
+    print_entry(out, str_view(&marker), view_trim(what->content), what->block);
     str_addc(out, '\n');
     str_add(out, view_from(text, at));
     if (str_code(&marker))
@@ -389,15 +390,15 @@ static size_t put_item(struct ethos_view text, const struct place *place,
 }
 
 /* Behind what stands there, parted by a blank line. */
-static size_t put_paragraph(struct ethos_view text, const struct place *place,
-                            const struct chunk_new *what, struct str *out)
+static size_t insert_paragraph(struct ethos_view text, const struct insert_section *place,
+                               const struct chunk_new *what, struct str *out)
 {
     size_t at = view_trim_end(view_of(text.data, place->end)).size;
     str_add(out, view_of(text.data, at));
     if (at > 0)
         str_adds(out, "\n\n");
     size_t offset = out->size;
-    put_entry(out, VIEW(""), view_trim(what->content), what->block);
+    print_entry(out, VIEW(""), view_trim(what->content), what->block);
     if (place->end == text.size)
         str_addc(out, '\n');
     else
@@ -408,24 +409,24 @@ static size_t put_paragraph(struct ethos_view text, const struct place *place,
 int chunk_add(struct ethos_view text, const struct chunk_new *what, struct str *out,
               size_t *out_offset, struct ethos_error *error)
 {
-    struct place place;
+    struct insert_section place;
     int code = chunk_check(what->content, error);
     if (code != ETHOS_OK)
         return code;
-    if (!find_place(text, what->under, &place))
+    if (!find_insert_section(text, what->under, &place))
         return err_set(error, ETHOS_INVALID, "under: there is no heading '%.*s'",
                        VIEW_ARG(what->under));
     place.block = what->block;
     if (what->block.data && !chunk_is_block(what->block))
         return err_set(error, ETHOS_INVALID,
                        "id: a block id is 1 to %d letters, digits and hyphens", CHUNK_MAX_BLOCK);
-    if (chunks_each(text, note_entry, &place) != ETHOS_OK)
+    if (chunks_each(text, inspect_entry, &place) != ETHOS_OK)
         return err_nomem(error);
     if (place.taken)
         return err_set(error, ETHOS_EXISTS, "id: there is an entry ^%.*s", VIEW_ARG(what->block));
     str_clear(out);
-    *out_offset = place.has_last && place.last.marker ? put_item(text, &place, what, out)
-                                                      : put_paragraph(text, &place, what, out);
+    *out_offset = place.has_last && place.last.marker ? insert_item(text, &place, what, out)
+                                                      : insert_paragraph(text, &place, what, out);
     return str_code(out) ? err_nomem(error)
                          : check_result(text, SIZE_MAX, str_view(out), *out_offset,
                                         view_trim(what->content), error);

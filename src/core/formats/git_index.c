@@ -17,7 +17,7 @@
 #define FLAGS_AT 60
 #define EXTENDED 0x4000
 
-struct reader {
+struct index_reader {
     struct ethos_view rest;
     uint32_t version;
     char name[GIT_MAX_NAME];
@@ -47,7 +47,7 @@ static bool read_strip(struct ethos_view *rest, size_t *out)
 }
 
 /* The name up to its NUL, behind `keep` bytes of the one before. */
-static bool read_name(struct reader *r, size_t keep, size_t *out_taken)
+static bool read_entry_name(struct index_reader *r, size_t keep, size_t *out_taken)
 {
     const char *nul = memchr(r->rest.data, 0, r->rest.size);
     if (!nul)
@@ -60,7 +60,7 @@ static bool read_name(struct reader *r, size_t keep, size_t *out_taken)
     return true;
 }
 
-static bool read_entry(struct reader *r)
+static bool read_entry(struct index_reader *r)
 {
     size_t fixed = ENTRY_BYTES, keep = 0, strip, size;
     if (r->rest.size < fixed)
@@ -75,7 +75,7 @@ static bool read_entry(struct reader *r)
             return false;
         keep = r->size - strip;
     }
-    if (!read_name(r, keep, &size))
+    if (!read_entry_name(r, keep, &size))
         return false;
     size_t padding = r->version == 4 ? 1 : 8 - (fixed + size) % 8;
     if (r->rest.size - size < padding)
@@ -86,7 +86,7 @@ static bool read_entry(struct reader *r)
 
 int git_index_names(struct ethos_view index, git_index_fn *each, void *arg)
 {
-    struct reader r = {.rest = index};
+    struct index_reader r = {.rest = index};
     if (index.size < HEADER_BYTES || !view_starts(index, VIEW("DIRC")))
         return ETHOS_CORRUPT;
     uint32_t count = number_at(index, 8);

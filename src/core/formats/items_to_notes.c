@@ -17,7 +17,7 @@
 /* ---- a fact --------------------------------------------------------------------------------- */
 
 /* The given one, else the first line of the text without the mark of a list. */
-static struct ethos_view hook_of(const struct foreign_item *fact)
+static struct ethos_view choose_hook(const struct foreign_item *fact)
 {
     struct ethos_view rest = view_trim(fact->text), line = {0};
     if (!view_blank(fact->hook))
@@ -34,7 +34,7 @@ static int add_hook(const struct foreign_item *fact, struct str *out)
     struct str line;
     struct index_entry entry;
     str_init(&line, SIZE_MAX);
-    int code = index_format(VIEW("t"), VIEW("t.md"), hook_of(fact), &line);
+    int code = index_format(VIEW("t"), VIEW("t.md"), choose_hook(fact), &line);
     if (code == ETHOS_OK && index_line(str_view(&line), &entry))
         code = str_add(out, entry.hook);
     str_release(&line);
@@ -64,13 +64,13 @@ int foreign_note(const struct foreign_item *fact, const char *source, const char
 
 int foreign_line(const struct foreign_item *fact, const char *key, struct str *out)
 {
-    index_format(fact->title, view_str(key), hook_of(fact), out);
+    index_format(fact->title, view_str(key), choose_hook(fact), out);
     return str_addc(out, '\n');
 }
 
 /* ---- joining -------------------------------------------------------------------------------- */
 
-static int by_bytes(const void *a, const void *b)
+static int compare_views(const void *a, const void *b)
 {
     const struct ethos_view *x = a, *y = b;
     size_t size = x->size < y->size ? x->size : y->size;
@@ -79,40 +79,42 @@ static int by_bytes(const void *a, const void *b)
 }
 
 /* The files that an index points at, sorted, and where its last entry ends. */
-struct listed {
+struct listed_files {
     struct ethos_view *files;
     size_t count, end;
 };
 
-static int list_files(struct ethos_view text, struct arena *arena, struct listed *out)
+static int list_files(struct ethos_view text, struct arena *arena, struct listed_files *out)
 {
     struct index_entry entry;
     size_t offset = 0, count = 0;
     while (index_next(text, &offset, &entry))
         count++;
-    *out = (struct listed){arena_array(arena, count + 1, sizeof *out->files), 0, 0};
+    *out = (struct listed_files){arena_array(arena, count + 1, sizeof *out->files), 0, 0};
     if (!out->files)
         return ETHOS_NOMEM;
     for (offset = 0; index_next(text, &offset, &entry); out->end = offset)
         out->files[out->count++] = entry.file;
-    qsort(out->files, out->count, sizeof *out->files, by_bytes);
+    qsort(out->files, out->count, sizeof *out->files, compare_views);
     return ETHOS_OK;
 }
 
-static bool lists(const struct listed *listed, struct ethos_view file)
+static bool is_listed(const struct listed_files *listed, struct ethos_view file)
 {
-    return listed->count > 0 && bsearch(&file, listed->files, listed->count, sizeof file, by_bytes);
+    return listed->count > 0 &&
+           bsearch(&file, listed->files, listed->count, sizeof file, compare_views);
 }
 
 /* Their lines that are to be added, each with LF. */
-static int collect(const struct listed *listed, struct ethos_view theirs, foreign_wanted_fn *wanted,
-                   void *arg, struct str *out, size_t *out_added)
+static int collect_missing_lines(const struct listed_files *listed, struct ethos_view theirs,
+                                 foreign_wanted_fn *wanted, void *arg, struct str *out,
+                                 size_t *out_added)
 {
     struct index_entry entry;
     size_t offset = 0;
     *out_added = 0;
     while (index_next(theirs, &offset, &entry)) {
-        if (lists(listed, entry.file) || !wanted(arg, entry.file))
+        if (is_listed(listed, entry.file) || !wanted(arg, entry.file))
             continue;
         str_add(out, view_trim_end(entry.line));
         str_addc(out, '\n');
@@ -121,7 +123,8 @@ static int collect(const struct listed *listed, struct ethos_view theirs, foreig
     return str_code(out);
 }
 
-static int insert(struct ethos_view ours, size_t end, struct ethos_view lines, struct str *out)
+static int insert_lines(struct ethos_view ours, size_t end, struct ethos_view lines,
+                        struct str *out)
 {
     const struct ethos_update add = {.action = ETHOS_ACTION_ADD, .text = lines};
     struct update_effect effect;
@@ -138,16 +141,16 @@ int foreign_join(struct ethos_view ours, struct ethos_view theirs, foreign_wante
                  void *arg, struct str *out, size_t *out_added)
 {
     struct arena arena;
-    struct listed listed;
+    struct listed_files listed;
     struct str lines;
     arena_init(&arena);
     str_init(&lines, SIZE_MAX);
     str_clear(out);
     int code = list_files(ours, &arena, &listed);
     if (code == ETHOS_OK)
-        code = collect(&listed, theirs, wanted, arg, &lines, out_added);
+        code = collect_missing_lines(&listed, theirs, wanted, arg, &lines, out_added);
     if (code == ETHOS_OK)
-        code = *out_added > 0 ? insert(ours, listed.end, str_view(&lines), out)
+        code = *out_added > 0 ? insert_lines(ours, listed.end, str_view(&lines), out)
                               : str_add(out, ours);
     str_release(&lines);
     arena_release(&arena);

@@ -32,7 +32,7 @@ struct entity {
 };
 
 struct graph {
-    const struct reading *reading;
+    const struct format_reading *reading;
     struct entity *entities;
     size_t count;
     json_t *places; /* name: number of its entity */
@@ -48,13 +48,13 @@ static bool copy_view(struct graph *graph, struct ethos_view v, struct ethos_vie
     return out->data;
 }
 
-static void skip(const struct graph *graph, const char *why)
+static void report_skipped(const struct graph *graph, const char *why)
 {
     graph->reading->skip(graph->reading->arg, graph->line, why);
 }
 
 /* Sets *out when an entity has the bullet that scratch holds, and notes that it has it now. */
-static int is_said(struct graph *graph, const struct entity *entity, bool *out)
+static int check_said(struct graph *graph, const struct entity *entity, bool *out)
 {
     struct str name;
     str_init(&name, TEXT_MAX);
@@ -73,11 +73,11 @@ static int is_said(struct graph *graph, const struct entity *entity, bool *out)
 static int add_bullet(struct graph *graph, struct entity *entity)
 {
     bool said;
-    if (str_code(&graph->scratch) != ETHOS_OK || is_said(graph, entity, &said) != ETHOS_OK)
+    if (str_code(&graph->scratch) != ETHOS_OK || check_said(graph, entity, &said) != ETHOS_OK)
         return ETHOS_NOMEM;
     if (said) {
-        skip(graph,
-             graph->relations ? "a relation that comes twice" : "an observation that comes twice");
+        report_skipped(graph, graph->relations ? "a relation that comes twice"
+                                               : "an observation that comes twice");
         return ETHOS_OK;
     }
     struct bullet *bullet = arena_alloc(graph->reading->arena, sizeof *bullet);
@@ -105,7 +105,7 @@ static int add_observation(struct graph *graph, struct entity *entity, const jso
     struct ethos_view text = view_trim(
         view_of(json_string_value(value), json_string_length(value)));
     if (text.size == 0) {
-        skip(graph, "an observation that is no text");
+        report_skipped(graph, "an observation that is no text");
         return ETHOS_OK;
     }
     str_clear(&graph->scratch);
@@ -138,7 +138,7 @@ static int add_entity(struct graph *graph, const json_t *row)
 {
     struct ethos_view name = json_view(row, "name");
     if (view_blank(name)) {
-        skip(graph, "an entity without a name");
+        report_skipped(graph, "an entity without a name");
         return ETHOS_OK;
     }
     struct entity *entity = find_entity(graph, name);
@@ -160,7 +160,8 @@ static int add_relation(struct graph *graph, const json_t *row)
     struct ethos_view from = json_view(row, "from"), to = json_view(row, "to");
     struct entity *entity = from.data ? find_entity(graph, from) : NULL;
     if (!entity || view_blank(to)) {
-        skip(graph, entity ? "a relation to nothing" : "a relation of an entity that is not there");
+        report_skipped(graph, entity ? "a relation to nothing"
+                                     : "a relation of an entity that is not there");
         return ETHOS_OK;
     }
     str_clear(&graph->scratch);
@@ -172,7 +173,7 @@ static int add_relation(struct graph *graph, const json_t *row)
 }
 
 /* Entities come first, wherever their lines stand; each line is told of once. */
-static int take_row(struct graph *graph, const json_t *row)
+static int add_graph_row(struct graph *graph, const json_t *row)
 {
     struct ethos_view type = json_view(row, "type");
     bool entity = view_eq(type, VIEW("entity")), relation = view_eq(type, VIEW("relation"));
@@ -181,11 +182,11 @@ static int take_row(struct graph *graph, const json_t *row)
     if (entity)
         return add_entity(graph, row);
     if (!relation)
-        skip(graph, "neither an entity nor a relation");
+        report_skipped(graph, "neither an entity nor a relation");
     return ETHOS_OK;
 }
 
-static int pass(struct graph *graph, bool relations)
+static int read_graph_rows(struct graph *graph, bool relations)
 {
     struct ethos_view rest = view_unmarked(graph->reading->text), line;
     int code = ETHOS_OK;
@@ -198,9 +199,9 @@ static int pass(struct graph *graph, bool relations)
             continue;
         code = json_parse_wide(line, "line", &row, NULL);
         if (code == ETHOS_OK)
-            code = take_row(graph, row);
+            code = add_graph_row(graph, row);
         else if (code != ETHOS_NOMEM && !relations)
-            skip(graph, "not valid JSON");
+            report_skipped(graph, "not valid JSON");
         json_decref(row);
         code = code == ETHOS_NOMEM ? code : ETHOS_OK;
     }
@@ -208,7 +209,7 @@ static int pass(struct graph *graph, bool relations)
 }
 
 /* "person: Likes tea". */
-static int give_entity(struct graph *graph, const struct entity *entity)
+static int emit_entity(struct graph *graph, const struct entity *entity)
 {
     struct foreign_item item = {.kind = FOREIGN_FACT,
                                 .target = FOREIGN_WORKSPACE,
@@ -218,7 +219,7 @@ static int give_entity(struct graph *graph, const struct entity *entity)
     struct ethos_view first;
     graph->line = entity->line;
     if (!entity->bullets && entity->type.size == 0) {
-        skip(graph, "an entity of which nothing is said");
+        report_skipped(graph, "an entity of which nothing is said");
         return ETHOS_OK;
     }
     str_clear(out);
@@ -243,16 +244,16 @@ static int give_entity(struct graph *graph, const struct entity *entity)
     return graph->reading->each(graph->reading->arg, &item);
 }
 
-static int give_all(struct graph *graph)
+static int emit_entities(struct graph *graph)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < graph->count; i++)
-        code = give_entity(graph, &graph->entities[i]);
+        code = emit_entity(graph, &graph->entities[i]);
     return code;
 }
 
 /* Whether it is lines of JSON at all: another file altogether is told of once, not line by line. */
-static int check_form(const struct reading *reading, bool *out)
+static int check_form(const struct format_reading *reading, bool *out)
 {
     struct ethos_view rest = view_unmarked(reading->text), line;
     int code = ETHOS_OK;
@@ -266,7 +267,7 @@ static int check_form(const struct reading *reading, bool *out)
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
 
-int graph_facts(const struct reading *reading)
+int graph_facts(const struct format_reading *reading)
 {
     struct graph graph = {.reading = reading};
     bool is_graph;
@@ -287,11 +288,11 @@ int graph_facts(const struct reading *reading)
     str_init(&graph.scratch, TEXT_MAX);
     int code = graph.entities && graph.places && graph.said ? ETHOS_OK : ETHOS_NOMEM;
     if (code == ETHOS_OK)
-        code = pass(&graph, false);
+        code = read_graph_rows(&graph, false);
     if (code == ETHOS_OK)
-        code = pass(&graph, true);
+        code = read_graph_rows(&graph, true);
     if (code == ETHOS_OK)
-        code = give_all(&graph);
+        code = emit_entities(&graph);
     json_decref(graph.places);
     json_decref(graph.said);
     str_release(&graph.scratch);

@@ -19,13 +19,14 @@ bool block_is_mark(struct ethos_view line, const struct block_marks *marks)
 }
 
 /* The marks up to a line. */
-struct found {
+struct marks_found {
     size_t begins, ends;
     bool disordered;
     struct ethos_view begin, end; /* the last ones, as whole lines */
 };
 
-static void look_at(struct ethos_view line, const struct block_marks *marks, struct found *found)
+static void record_mark(struct ethos_view line, const struct block_marks *marks,
+                        struct marks_found *found)
 {
     if (is_mark(line, marks->begin)) {
         found->begins++;
@@ -37,7 +38,7 @@ static void look_at(struct ethos_view line, const struct block_marks *marks, str
     }
 }
 
-static bool is_broken(const struct found *found)
+static bool is_broken(const struct marks_found *found)
 {
     return found->begins > 1 || found->begins != found->ends || found->disordered;
 }
@@ -47,9 +48,10 @@ static bool is_broken(const struct found *found)
  * behind it. Between our marks fences are ours; in a fence that is open they are only if `ours`, and
  * then each of them has to close there.
  */
-static struct found find_marks(struct ethos_view text, const struct block_marks *marks, bool ours)
+static struct marks_found find_marks(struct ethos_view text, const struct block_marks *marks,
+                                     bool ours)
 {
-    struct found found = {0}, outside = {0};
+    struct marks_found found = {0}, outside = {0};
     struct fence fence = {0}, inner = {0};
     struct ethos_view line, rest = text;
     for (struct ethos_view from = rest; view_line(&rest, &line); from = rest) {
@@ -58,7 +60,7 @@ static struct found find_marks(struct ethos_view text, const struct block_marks 
             fence_line(within && (ours || !was) ? &inner : &fence, line);
         if (!was && fence.mark)
             outside = found;
-        look_at(view_of(from.data, from.size - rest.size), marks, &found);
+        record_mark(view_of(from.data, from.size - rest.size), marks, &found);
         if (was && !fence.mark)
             found = outside;
     }
@@ -68,10 +70,10 @@ static struct found find_marks(struct ethos_view text, const struct block_marks 
 
 int block_find(struct ethos_view text, const struct block_marks *marks, struct block *out)
 {
-    struct found found = find_marks(text, marks, false);
+    struct marks_found found = find_marks(text, marks, false);
     if (is_broken(&found)) {
         // It may be in a text that never closes a fence, and have fences of its own.
-        struct found ours = find_marks(text, marks, true);
+        struct marks_found ours = find_marks(text, marks, true);
         found = is_broken(&ours) ? found : ours;
     }
     *out = (struct block){.before = text, .inner = VIEW(""), .after = VIEW("")};
@@ -90,14 +92,14 @@ int block_find(struct ethos_view text, const struct block_marks *marks, struct b
     return ETHOS_OK;
 }
 
-static const char *newline_of(struct ethos_view text)
+static const char *detect_newline(struct ethos_view text)
 {
     struct ethos_view line, rest = text;
     return view_line(&rest, &line) && view_ends(line, VIEW("\r")) ? "\r\n" : "\n";
 }
 
 /* Without white space around them, each with the line end of the file. */
-static void add_lines(struct ethos_view lines, const char *newline, struct str *out)
+static void print_lines(struct ethos_view lines, const char *newline, struct str *out)
 {
     struct ethos_view line, rest = view_trim(lines);
     while (view_line(&rest, &line)) {
@@ -106,15 +108,15 @@ static void add_lines(struct ethos_view lines, const char *newline, struct str *
     }
 }
 
-static void append(struct ethos_view text, const struct block_marks *marks, struct ethos_view lines,
-                   struct str *out)
+static void append_block(struct ethos_view text, const struct block_marks *marks,
+                         struct ethos_view lines, struct str *out)
 {
-    const char *newline = newline_of(text);
+    const char *newline = detect_newline(text);
     str_add(out, text);
     if (view_unmarked(text).size > 0)
         str_printf(out, "%s%s", view_ends(text, VIEW("\n")) ? "" : newline, newline);
     str_printf(out, "%s%s", marks->begin, newline);
-    add_lines(lines, newline, out);
+    print_lines(lines, newline, out);
     str_printf(out, "%s%s", marks->end, newline);
 }
 
@@ -126,7 +128,7 @@ struct ethos_view block_lead(const struct block *block)
     return view_ends(less, VIEW("\n")) ? less : block->before;
 }
 
-static bool holds_mark(struct ethos_view text, const struct block_marks *marks)
+static bool has_mark(struct ethos_view text, const struct block_marks *marks)
 {
     return view_contains(text, view_str(marks->begin)) || view_contains(text, view_str(marks->end));
 }
@@ -148,16 +150,16 @@ int block_put(struct ethos_view text, const struct block_marks *marks, struct et
     if (!text.data)
         text = VIEW("");
     str_clear(out);
-    if (block_find(text, marks, &block) != ETHOS_OK || holds_mark(lines, marks))
+    if (block_find(text, marks, &block) != ETHOS_OK || has_mark(lines, marks))
         return ETHOS_INVALID;
     if (!block.found && lines.data)
-        append(text, marks, lines, out);
+        append_block(text, marks, lines, out);
     else if (!lines.data)
         str_add(out, block.after.size == 0 ? block_lead(&block) : block.before);
     else
         str_add(out, view_of(text.data, (size_t)(block.inner.data - text.data)));
     if (block.found && lines.data) {
-        add_lines(lines, newline_of(text), out);
+        print_lines(lines, detect_newline(text), out);
         str_add(out, block.end);
     }
     str_add(out, block.after);

@@ -28,7 +28,7 @@
 #define FRONT 1000    /* a type of block that md4c has not */
 
 /* A node in the making. */
-struct frame {
+struct node_frame {
     json_t *node, *children;
     bool block;
     unsigned type; /* of the block or span */
@@ -40,7 +40,7 @@ struct builder {
     uint32_t *starts; /* of lines */
     size_t line_count;
     size_t seen; /* what is before it belongs to blocks that were told */
-    struct frame frames[MARKDOWN_DEPTH];
+    struct node_frame frames[MARKDOWN_DEPTH];
     size_t depth;                       /* nodes that are open */
     size_t deeper_blocks, deeper_spans; /* those that are none for being too deep */
     size_t images;                      /* spans from the image on that we are in */
@@ -58,21 +58,21 @@ static json_t *children_of(struct builder *self)
 }
 
 /* Ends the parsing; md4c does not always listen, so that callbacks look at the code, too. */
-static int fail(struct builder *self, int code)
+static int fail_parse(struct builder *self, int code)
 {
     return self->code = code;
 }
 
 /* 0, or what ends the parsing. */
-static int keep(struct builder *self, bool ok)
+static int fail_unless(struct builder *self, bool ok)
 {
-    return ok ? 0 : fail(self, ETHOS_NOMEM);
+    return ok ? 0 : fail_parse(self, ETHOS_NOMEM);
 }
 
 static int add_plain(struct builder *self, struct ethos_view text)
 {
-    return keep(self,
-                text.size == 0 || json_array_append_new(children_of(self), json_text(text)) == 0);
+    return fail_unless(self, text.size == 0 ||
+                                 json_array_append_new(children_of(self), json_text(text)) == 0);
 }
 
 /* Characters that nobody would see, as a node or as text. */
@@ -80,20 +80,21 @@ static int add_hidden(struct builder *self, struct ethos_view text, bool as_node
 {
     struct str shown;
     str_init(&shown, SIZE_MAX);
-    int failed = keep(self, markdown_show(text, &shown) == ETHOS_OK);
+    int failed = fail_unless(self, markdown_show(text, &shown) == ETHOS_OK);
     if (!failed && as_node && ++self->nodes > MARKDOWN_NODES)
-        failed = fail(self, ETHOS_LIMIT);
+        failed = fail_parse(self, ETHOS_LIMIT);
     json_t *child = failed ? NULL : json_text(str_view(&shown));
     str_release(&shown);
     if (child && as_node)
         child = json_pack("{s:s, s:[o]}", "t", "hidden", "c", child);
-    return failed ? failed : keep(self, json_array_append_new(children_of(self), child) == 0);
+    return failed ? failed
+                  : fail_unless(self, json_array_append_new(children_of(self), child) == 0);
 }
 
 /* Whether a node may stand here; in an image, all is text. */
-static bool takes_nodes(const struct builder *self)
+static bool can_hold_nodes(const struct builder *self)
 {
-    const struct frame *frame = self->depth > 0 ? &self->frames[self->depth - 1] : NULL;
+    const struct node_frame *frame = self->depth > 0 ? &self->frames[self->depth - 1] : NULL;
     return self->depth < MARKDOWN_DEPTH && (!frame || frame->block || frame->type != MD_SPAN_IMG);
 }
 
@@ -106,7 +107,7 @@ static int add_string(struct builder *self, struct ethos_view text)
         failed = add_plain(self, view_of(text.data + at, hidden.start - at));
         if (!failed)
             failed = add_hidden(self, view_of(text.data + hidden.start, hidden.end - hidden.start),
-                                takes_nodes(self));
+                                can_hold_nodes(self));
     }
     return failed ? failed : add_plain(self, view_from(text, at));
 }
@@ -127,16 +128,16 @@ static int add_link(struct builder *self, struct ethos_view text, bool mail)
     str_release(&url);
     if (++self->nodes > MARKDOWN_NODES) {
         json_decref(node);
-        return fail(self, ETHOS_LIMIT);
+        return fail_parse(self, ETHOS_LIMIT);
     }
-    return keep(self, json_array_append_new(children_of(self), node) == 0);
+    return fail_unless(self, json_array_append_new(children_of(self), node) == 0);
 }
 
 /* Whether a link may stand here: not in code, not in another link. */
-static bool takes_links(const struct builder *self)
+static bool can_hold_links(const struct builder *self)
 {
     for (size_t i = self->depth; i > 0; i--) {
-        const struct frame *frame = &self->frames[i - 1];
+        const struct node_frame *frame = &self->frames[i - 1];
         if (frame->block)
             return frame->type != MD_BLOCK_CODE && frame->type != FRONT;
         if (frame->type == MD_SPAN_CODE || frame->type == MD_SPAN_A || frame->type == MD_SPAN_IMG ||
@@ -147,11 +148,11 @@ static bool takes_links(const struct builder *self)
 }
 
 /* Adds the text since the last node. */
-static int flush(struct builder *self)
+static int flush_text(struct builder *self)
 {
     struct markdown_link link;
     struct ethos_view text = str_view(&self->text);
-    bool links = takes_nodes(self) && takes_links(self);
+    bool links = can_hold_nodes(self) && can_hold_links(self);
     size_t at = 0;
     int failed = 0;
     while (links && !failed && markdown_link(text, at, &link)) {
@@ -169,7 +170,7 @@ static int flush(struct builder *self)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static bool find_lines(struct builder *self)
+static bool index_lines(struct builder *self)
 {
     size_t room = 2;
     for (size_t i = 0; i < self->source.size; i++)
@@ -205,7 +206,7 @@ static struct ethos_view line_text(const struct builder *self, size_t line)
 }
 
 /* Everything up to the end of a line has been told. */
-static void pass_line(struct builder *self, size_t line)
+static void mark_line_seen(struct builder *self, size_t line)
 {
     struct ethos_view text = line_text(self, line);
     self->seen = (size_t)(text.data - self->source.data) + text.size;
@@ -215,18 +216,18 @@ static void pass_line(struct builder *self, size_t line)
 static int set_line(struct builder *self, size_t line)
 {
     for (size_t i = self->depth; i-- > 0 && !self->frames[i].line;) {
-        struct frame *frame = &self->frames[i];
+        struct node_frame *frame = &self->frames[i];
         frame->line = line + 1;
         if (frame->block &&
             json_object_set_new(frame->node, "line", json_integer((json_int_t)line + 1)) != 0)
-            return fail(self, ETHOS_NOMEM);
+            return fail_parse(self, ETHOS_NOMEM);
     }
     return 0;
 }
 
 /* Whether a line has only these characters and line ends, at least so many of the last kind. */
-static bool consists_of(struct ethos_view line, const char *characters, const char *counted,
-                        size_t least)
+static bool has_only_characters(struct ethos_view line, const char *characters, const char *counted,
+                                size_t least)
 {
     size_t count = 0;
     for (size_t i = 0; i < line.size; i++) {
@@ -240,7 +241,7 @@ static bool consists_of(struct ethos_view line, const char *characters, const ch
 
 static bool is_rule(struct ethos_view line)
 {
-    return consists_of(line, " \t\r\n>+-*_.)0123456789", "-*_", 3);
+    return has_only_characters(line, " \t\r\n>+-*_.)0123456789", "-*_", 3);
 }
 
 /* A block ends of which no text was seen: it stands in the next line that could be it. */
@@ -257,12 +258,12 @@ static int guess_line(struct builder *self, bool rule)
     }
     if (next >= self->line_count)
         next = self->line_count - 1;
-    pass_line(self, next);
+    mark_line_seen(self, next);
     return set_line(self, next);
 }
 
 /* A cell without text stands in its row, if that has any. */
-static int end_unseen(struct builder *self, MD_BLOCKTYPE type)
+static int locate_unseen_block(struct builder *self, MD_BLOCKTYPE type)
 {
     size_t row = self->depth > 1 ? self->frames[self->depth - 2].line : 0;
     bool cell = type == MD_BLOCK_TD || type == MD_BLOCK_TH;
@@ -270,27 +271,28 @@ static int end_unseen(struct builder *self, MD_BLOCKTYPE type)
 }
 
 /* Passes the line after what was seen when it belongs to the block that ends. */
-static void pass_end(struct builder *self, MD_BLOCKTYPE type)
+static void mark_block_end(struct builder *self, MD_BLOCKTYPE type)
 {
     size_t line = self->seen > 0 ? line_at(self, self->seen - 1) : 0;
     if (self->seen == 0 || line + 1 >= self->line_count)
         return;
     struct ethos_view text = line_text(self, line + 1);
-    bool below = type == MD_BLOCK_H ? consists_of(text, " \t\r\n>=", "=", 1) ||
-                                          consists_of(text, " \t\r\n>-", "-", 1)
-                 : type == MD_BLOCK_CODE ? self->fenced && consists_of(text, " \t\r\n>`~", "`~", 3)
-                                         : type == MD_BLOCK_THEAD;
+    bool below = type == MD_BLOCK_H ? has_only_characters(text, " \t\r\n>=", "=", 1) ||
+                                          has_only_characters(text, " \t\r\n>-", "-", 1)
+                 : type == MD_BLOCK_CODE
+                     ? self->fenced && has_only_characters(text, " \t\r\n>`~", "`~", 3)
+                     : type == MD_BLOCK_THEAD;
     bool marked = type == MD_BLOCK_H &&
                   view_starts(view_trim_start(line_text(self, line)), VIEW("#"));
     if (below && !marked)
-        pass_line(self, line + 1);
+        mark_line_seen(self, line + 1);
 }
 
 /*
  * Text was handed over; what comes before the first of a code block are its fence and empty lines. False
  * for what is neither a piece of the source nor one of md4c's own short strings.
  */
-static bool see(struct builder *self, struct ethos_view text, int *out_failed)
+static bool record_position(struct builder *self, struct ethos_view text, int *out_failed)
 {
     uintptr_t at = (uintptr_t)text.data, start = (uintptr_t)self->source.data;
     *out_failed = 0;
@@ -308,9 +310,9 @@ static bool see(struct builder *self, struct ethos_view text, int *out_failed)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-static int put(struct builder *self, json_t *node, const char *name, json_t *value)
+static int set_node_member(struct builder *self, json_t *node, const char *name, json_t *value)
 {
-    return keep(self, json_object_set_new(node, name, value) == 0);
+    return fail_unless(self, json_object_set_new(node, name, value) == 0);
 }
 
 static void add_piece(struct str *out, MD_TEXTTYPE type, struct ethos_view piece)
@@ -322,36 +324,38 @@ static void add_piece(struct str *out, MD_TEXTTYPE type, struct ethos_view piece
 }
 
 /* A note is named as it is. */
-static int put_shown(struct builder *self, json_t *node, const char *name, struct ethos_view text)
+static int set_visible_text(struct builder *self, json_t *node, const char *name,
+                            struct ethos_view text)
 {
     struct str shown;
     if (strcmp(name, "note") == 0)
-        return put(self, node, name, json_text(text));
+        return set_node_member(self, node, name, json_text(text));
     str_init(&shown, SIZE_MAX);
-    int failed = keep(self, markdown_show(text, &shown) == ETHOS_OK);
+    int failed = fail_unless(self, markdown_show(text, &shown) == ETHOS_OK);
     if (!failed)
-        failed = put(self, node, name, json_text(str_view(&shown)));
+        failed = set_node_member(self, node, name, json_text(str_view(&shown)));
     str_release(&shown);
     return failed;
 }
 
 /* A link, when one may follow it, or any other text; nothing when it is empty. */
-static int put_text(struct builder *self, json_t *node, const char *name, const MD_ATTRIBUTE *from)
+static int set_attribute(struct builder *self, json_t *node, const char *name,
+                         const MD_ATTRIBUTE *from)
 {
     struct str out;
     bool link = strcmp(name, "href") == 0;
     self->copied += from->size;
     if (self->copied > MARKDOWN_COPY)
-        return fail(self, ETHOS_LIMIT);
+        return fail_parse(self, ETHOS_LIMIT);
     str_init(&out, SIZE_MAX);
     for (size_t i = 0; from->size > 0 && from->substr_offsets[i] < from->size; i++) {
         MD_OFFSET start = from->substr_offsets[i];
         add_piece(&out, from->substr_types[i],
                   view_of(from->text + start, from->substr_offsets[i + 1] - start));
     }
-    int failed = keep(self, str_code(&out) == ETHOS_OK);
+    int failed = fail_unless(self, str_code(&out) == ETHOS_OK);
     if (!failed && out.size > 0 && (!link || markdown_url_ok(str_view(&out))))
-        failed = put_shown(self, node, name, str_view(&out));
+        failed = set_visible_text(self, node, name, str_view(&out));
     str_release(&out);
     return failed;
 }
@@ -368,16 +372,16 @@ static int open_node(struct builder *self, const char *tag, bool block, unsigned
         return 0;
     }
     if (++self->nodes > MARKDOWN_NODES)
-        return fail(self, ETHOS_LIMIT);
-    if (flush(self))
+        return fail_parse(self, ETHOS_LIMIT);
+    if (flush_text(self))
         return self->code;
     json_t *node = json_pack("{s:s}", "t", tag), *children = json_array();
     if (!node || !children || json_array_append(children_of(self), node) != 0) {
         json_decref(node);
         json_decref(children);
-        return fail(self, ETHOS_NOMEM);
+        return fail_parse(self, ETHOS_NOMEM);
     }
-    self->frames[self->depth++] = (struct frame){node, children, block, type, 0};
+    self->frames[self->depth++] = (struct node_frame){node, children, block, type, 0};
     *out_node = node;
     return 0;
 }
@@ -385,10 +389,11 @@ static int open_node(struct builder *self, const char *tag, bool block, unsigned
 /* Closes the innermost node. */
 static int close_node(struct builder *self, bool empty)
 {
-    if (flush(self))
+    if (flush_text(self))
         return self->code;
-    struct frame *frame = &self->frames[--self->depth];
-    int failed = empty ? 0 : keep(self, json_object_set(frame->node, "c", frame->children) == 0);
+    struct node_frame *frame = &self->frames[--self->depth];
+    int failed = empty ? 0
+                       : fail_unless(self, json_object_set(frame->node, "c", frame->children) == 0);
     json_decref(frame->children);
     json_decref(frame->node);
     return failed;
@@ -430,11 +435,11 @@ static const char *const block_tags[] = {
     [MD_BLOCK_TR] = "tr",       [MD_BLOCK_TH] = "th",       [MD_BLOCK_TD] = "td",
 };
 
-static int put_align(struct builder *self, json_t *node, const MD_BLOCK_TD_DETAIL *detail)
+static int set_align(struct builder *self, json_t *node, const MD_BLOCK_TD_DETAIL *detail)
 {
     static const char *const names[] = {NULL, "left", "center", "right"};
     const char *name = names[detail->align];
-    return name ? put(self, node, "align", json_string(name)) : 0;
+    return name ? set_node_member(self, node, "align", json_string(name)) : 0;
 }
 
 static int describe_block(struct builder *self, MD_BLOCKTYPE type, void *detail, json_t *node)
@@ -442,16 +447,20 @@ static int describe_block(struct builder *self, MD_BLOCKTYPE type, void *detail,
     const MD_BLOCK_LI_DETAIL *item = detail;
     switch (type) {
     case MD_BLOCK_H:
-        return put(self, node, "level", json_integer(((MD_BLOCK_H_DETAIL *)detail)->level));
+        return set_node_member(self, node, "level",
+                               json_integer(((MD_BLOCK_H_DETAIL *)detail)->level));
     case MD_BLOCK_OL:
-        return put(self, node, "start", json_integer(((MD_BLOCK_OL_DETAIL *)detail)->start));
+        return set_node_member(self, node, "start",
+                               json_integer(((MD_BLOCK_OL_DETAIL *)detail)->start));
     case MD_BLOCK_LI:
-        return item->is_task ? put(self, node, "checked", json_boolean(item->task_mark != ' ')) : 0;
+        return item->is_task
+                   ? set_node_member(self, node, "checked", json_boolean(item->task_mark != ' '))
+                   : 0;
     case MD_BLOCK_CODE:
-        return put_text(self, node, "lang", &((MD_BLOCK_CODE_DETAIL *)detail)->lang);
+        return set_attribute(self, node, "lang", &((MD_BLOCK_CODE_DETAIL *)detail)->lang);
     case MD_BLOCK_TH:
     case MD_BLOCK_TD:
-        return put_align(self, node, detail);
+        return set_align(self, node, detail);
     default:
         return 0;
     }
@@ -473,8 +482,8 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 
 static int end_block(struct builder *self, MD_BLOCKTYPE type)
 {
-    int failed = self->frames[self->depth - 1].line ? 0 : end_unseen(self, type);
-    pass_end(self, type);
+    int failed = self->frames[self->depth - 1].line ? 0 : locate_unseen_block(self, type);
+    mark_block_end(self, type);
     if (type == MD_BLOCK_CODE) {
         self->fenced = false;
         self->code_lines = 0;
@@ -491,7 +500,7 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
     if (self->deeper_blocks == 0)
         return self->depth > 0 ? end_block(self, type) : 0;
     self->deeper_blocks--;
-    return keep(self, str_addc(&self->text, '\n') == ETHOS_OK);
+    return fail_unless(self, str_addc(&self->text, '\n') == ETHOS_OK);
 }
 
 /* ---- spans ----------------------------------------------------------------------------------- */
@@ -507,13 +516,13 @@ static int describe_span(struct builder *self, MD_SPANTYPE type, void *detail, j
 {
     const MD_SPAN_A_DETAIL *link = detail;
     if (type == MD_SPAN_IMG)
-        return put_text(self, node, "href", &((MD_SPAN_IMG_DETAIL *)detail)->src);
+        return set_attribute(self, node, "href", &((MD_SPAN_IMG_DETAIL *)detail)->src);
     if (type == MD_SPAN_WIKILINK)
-        return put_text(self, node, "note", &((MD_SPAN_WIKILINK_DETAIL *)detail)->target);
+        return set_attribute(self, node, "note", &((MD_SPAN_WIKILINK_DETAIL *)detail)->target);
     if (type != MD_SPAN_A)
         return 0;
-    int failed = put_text(self, node, "href", &link->href);
-    return failed ? failed : put_text(self, node, "title", &link->title);
+    int failed = set_attribute(self, node, "href", &link->href);
+    return failed ? failed : set_attribute(self, node, "title", &link->title);
 }
 
 /* Inside of an image all is text. */
@@ -552,24 +561,24 @@ static int add_break(struct builder *self)
 {
     json_t *node;
     if (self->images > 0 || self->depth == MARKDOWN_DEPTH)
-        return keep(self, str_addc(&self->text, '\n') == ETHOS_OK);
+        return fail_unless(self, str_addc(&self->text, '\n') == ETHOS_OK);
     int failed = open_node(self, "br", false, 0, &node);
     return failed ? failed : close_node(self, true);
 }
 
-static int add_text(MD_TEXTTYPE type, const MD_CHAR *data, MD_SIZE size, void *arg)
+static int add_source_text(MD_TEXTTYPE type, const MD_CHAR *data, MD_SIZE size, void *arg)
 {
     struct builder *self = arg;
     struct ethos_view text = view_of(data, size);
     int failed;
-    if (self->code != ETHOS_OK || !see(self, text, &failed) || failed)
+    if (self->code != ETHOS_OK || !record_position(self, text, &failed) || failed)
         return self->code;
     if (type == MD_TEXT_BR)
         return add_break(self);
     if (type == MD_TEXT_CODE)
         self->code_lines += view_eq(text, VIEW("\n"));
     add_piece(&self->text, type, type == MD_TEXT_SOFTBR ? VIEW("\n") : text);
-    return keep(self, str_code(&self->text) == ETHOS_OK);
+    return fail_unless(self, str_code(&self->text) == ETHOS_OK);
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */
@@ -581,11 +590,11 @@ static int add_front(struct builder *self, struct ethos_view lines)
     if (!failed)
         failed = set_line(self, 0);
     if (!failed)
-        failed = keep(self, str_add(&self->text, lines) == ETHOS_OK);
+        failed = fail_unless(self, str_add(&self->text, lines) == ETHOS_OK);
     return failed ? failed : close_node(self, false);
 }
 
-static int parse(struct builder *self, const struct note *note)
+static int parse_document(struct builder *self, const struct note *note)
 {
     static const MD_PARSER parser = {
         .flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_WIKILINKS |
@@ -594,7 +603,7 @@ static int parse(struct builder *self, const struct note *note)
         .leave_block = leave_block,
         .enter_span = enter_span,
         .leave_span = leave_span,
-        .text = add_text,
+        .text = add_source_text,
     };
     struct ethos_view body = note->body;
     if (note->has_frontmatter && add_front(self, note->frontmatter))
@@ -606,12 +615,12 @@ static int parse(struct builder *self, const struct note *note)
     return self->code;
 }
 
-static int build(struct ethos_view text, const struct note *note, json_t **out_nodes)
+static int build_nodes(struct ethos_view text, const struct note *note, json_t **out_nodes)
 {
     struct builder builder = {.source = text, .root = json_array()};
     str_init(&builder.text, SIZE_MAX);
-    int code = builder.root && find_lines(&builder) ? parse(&builder, note) : ETHOS_NOMEM;
-    if (code == ETHOS_OK && flush(&builder))
+    int code = builder.root && index_lines(&builder) ? parse_document(&builder, note) : ETHOS_NOMEM;
+    if (code == ETHOS_OK && flush_text(&builder))
         code = ETHOS_NOMEM;
     while (builder.depth > 0) { // after a failure
         json_decref(builder.frames[--builder.depth].node);
@@ -635,7 +644,7 @@ int markdown_nodes(struct ethos_view text, json_t **out_nodes, struct ethos_erro
     int code = markdown_affordable(note.body, error);
     if (code != ETHOS_OK)
         return code;
-    code = build(text, &note, out_nodes);
+    code = build_nodes(text, &note, out_nodes);
     return code == ETHOS_LIMIT   ? err_set(error, code, "too much of it to be shown as markdown")
            : code == ETHOS_NOMEM ? err_nomem(error)
                                  : code;

@@ -12,14 +12,14 @@
 #include "core/formats/markdown_internal.h"
 
 /* One line, as far as it matters here. */
-struct look {
+struct line_shape {
     struct ethos_view line; /* from its first character that is no blank to its last */
     size_t indent;          /* blanks before that; a tab is more than a paragraph may have */
     bool tab_after;         /* among the blanks at its end */
 };
 
-struct bound {
-    struct look first; /* line of the paragraph */
+struct cost_bound {
+    struct line_shape first; /* line of the paragraph */
     size_t lines, bytes, links;
     bool table;
     char fence; /* of the code block we are in, or 0 */
@@ -28,23 +28,24 @@ struct bound {
     uint64_t work;
 };
 
-static bool is_blank(char c)
+static bool is_blank_character(char c)
 {
     return c == ' ' || c == '\t';
 }
 
-static struct look look_at(struct ethos_view line)
+static struct line_shape measure_line(struct ethos_view line)
 {
-    struct look look = {.line = line};
-    for (; look.line.size > 0 && is_blank(look.line.data[0]); look.line = view_from(look.line, 1))
+    struct line_shape look = {.line = line};
+    for (; look.line.size > 0 && is_blank_character(look.line.data[0]);
+         look.line = view_from(look.line, 1))
         look.indent += look.line.data[0] == '\t' ? 4 : 1;
-    while (look.line.size > 0 && is_blank(look.line.data[look.line.size - 1]))
+    while (look.line.size > 0 && is_blank_character(look.line.data[look.line.size - 1]))
         look.tab_after |= look.line.data[--look.line.size] == '\t';
     return look;
 }
 
 /* The next line; md4c ends one at a lone CR, too. */
-static bool take(struct ethos_view *rest, struct ethos_view *out)
+static bool next_md_line(struct ethos_view *rest, struct ethos_view *out)
 {
     size_t size = 0;
     if (rest->size == 0)
@@ -57,7 +58,7 @@ static bool take(struct ethos_view *rest, struct ethos_view *out)
     return true;
 }
 
-static size_t run_of(struct ethos_view text, char c)
+static size_t run_length(struct ethos_view text, char c)
 {
     size_t size = 0;
     while (size < text.size && text.data[size] == c)
@@ -79,7 +80,7 @@ static bool is_item(struct ethos_view line, bool *out_numbered)
 
 /* ---- paragraphs ------------------------------------------------------------------------------ */
 
-static void end_paragraph(struct bound *self)
+static void end_paragraph(struct cost_bound *self)
 {
     self->work += (uint64_t)self->bytes * self->links;
     self->lines = self->bytes = self->links = 0;
@@ -94,7 +95,7 @@ static size_t count_links(struct ethos_view line)
     return count;
 }
 
-static bool opens_fence(struct bound *self, const struct look *look, char c, size_t size)
+static bool open_fence(struct cost_bound *self, const struct line_shape *look, char c, size_t size)
 {
     struct ethos_view info = view_from(look->line, size);
     if (size < 3 || look->indent > 3 || (c == '`' && memchr(info.data, '`', info.size)))
@@ -106,12 +107,12 @@ static bool opens_fence(struct bound *self, const struct look *look, char c, siz
 }
 
 /* Whether the line belongs to a code block at the margin. */
-static bool is_code(struct bound *self, const struct look *look)
+static bool is_code_line(struct cost_bound *self, const struct line_shape *look)
 {
     char c = look->line.size > 0 ? look->line.data[0] : 0;
-    size_t size = c == '`' || c == '~' ? run_of(look->line, c) : 0;
+    size_t size = c == '`' || c == '~' ? run_length(look->line, c) : 0;
     if (!self->fence)
-        return opens_fence(self, look, c, size);
+        return open_fence(self, look, c, size);
     bool closes = c == self->fence && size >= self->fence_size && size == look->line.size &&
                   look->indent < 4;
     if (closes)
@@ -121,10 +122,10 @@ static bool is_code(struct bound *self, const struct look *look)
 }
 
 /* Whether the line begins a block of its own whatever is before it. */
-static bool begins(const struct bound *self, const struct look *look)
+static bool is_block_start(const struct cost_bound *self, const struct line_shape *look)
 {
     bool numbered, other;
-    size_t hashes = run_of(look->line, '#');
+    size_t hashes = run_length(look->line, '#');
     if (look->indent > 3)
         return false;
     if (hashes > 0 && hashes < 7 && hashes < look->line.size && look->line.data[hashes] == ' ')
@@ -134,52 +135,52 @@ static bool begins(const struct bound *self, const struct look *look)
     return is_item(look->line, &numbered) && (!numbered || after_item);
 }
 
-static struct ethos_view skip(struct ethos_view text, const char *characters)
+static struct ethos_view skip_characters(struct ethos_view text, const char *characters)
 {
     while (text.size > 0 && memchr(characters, text.data[0], strlen(characters)))
         text = view_from(text, 1);
     return text;
 }
 
-static struct ethos_view skip_one(struct ethos_view text, char c)
+static struct ethos_view skip_character(struct ethos_view text, char c)
 {
     return view_from(text, text.size > 0 && text.data[0] == c);
 }
 
 /* | --- | :-: | with bars at both ends and three characters or more between them. */
-static bool is_rule(struct ethos_view line)
+static bool is_table_delimiter(struct ethos_view line)
 {
     size_t columns = 0;
     for (; line.size > 1 && line.data[0] == '|'; columns++) {
-        struct ethos_view cell = skip(view_from(line, 1), " \t");
-        struct ethos_view dashes = skip_one(cell, ':'), end = skip(dashes, "-");
-        line = skip_one(end, ':');
+        struct ethos_view cell = skip_characters(view_from(line, 1), " \t");
+        struct ethos_view dashes = skip_character(cell, ':'), end = skip_characters(dashes, "-");
+        line = skip_character(end, ':');
         if (end.size == dashes.size || cell.size < line.size + 3)
             return false;
-        line = skip(line, " \t");
+        line = skip_characters(line, " \t");
     }
     return columns > 0 && view_eq(line, VIEW("|"));
 }
 
 /* The second line of a table: every line is a row then, and each cell is for itself. */
-static bool makes_table(const struct bound *self, const struct look *look)
+static bool is_table_start(const struct cost_bound *self, const struct line_shape *look)
 {
-    const struct look *first = &self->first;
+    const struct line_shape *first = &self->first;
     return self->lines == 1 && first->line.data[0] == '|' && first->indent < 4 &&
-           look->indent < 4 && is_rule(look->line);
+           look->indent < 4 && is_table_delimiter(look->line);
 }
 
-static void take_line(struct bound *self, const struct look *look)
+static void add_line_cost(struct cost_bound *self, const struct line_shape *look)
 {
     bool row = self->table && look->line.size > 0 && look->line.data[0] == '|';
-    bool code = is_code(self, look);
-    if (code || look->line.size == 0 || row || begins(self, look))
+    bool code = is_code_line(self, look);
+    if (code || look->line.size == 0 || row || is_block_start(self, look))
         end_paragraph(self);
     if (code || look->line.size == 0)
         return;
     if (self->lines == 0)
         self->first = *look;
-    self->table = row || makes_table(self, look);
+    self->table = row || is_table_start(self, look);
     self->lines++;
     self->bytes += look->line.size + 1;
     self->links += count_links(look->line);
@@ -192,7 +193,7 @@ static size_t count_marks(struct ethos_view line)
 {
     size_t marks = 0;
     for (size_t i = 0; i < line.size && memchr("> \t-*+.)0123456789", line.data[i], 18); i++) {
-        bool ends = i + 1 == line.size || is_blank(line.data[i + 1]);
+        bool ends = i + 1 == line.size || is_blank_character(line.data[i + 1]);
         marks += line.data[i] == '>' || (ends && memchr("-*+.)", line.data[i], 5));
     }
     return marks;
@@ -200,13 +201,13 @@ static size_t count_marks(struct ethos_view line)
 
 int markdown_affordable(struct ethos_view text, struct ethos_error *error)
 {
-    struct bound bound = {0};
+    struct cost_bound bound = {0};
     struct ethos_view line;
-    while (take(&text, &line)) {
-        struct look look = look_at(line);
+    while (next_md_line(&text, &line)) {
+        struct line_shape look = measure_line(line);
         if (count_marks(line) > MARKDOWN_MARKS)
             return err_set(error, ETHOS_LIMIT, "lists or quotes nest too deep to be shown");
-        take_line(&bound, &look);
+        add_line_cost(&bound, &look);
     }
     end_paragraph(&bound);
     if (bound.work > MARKDOWN_WORK)

@@ -33,7 +33,7 @@ static const struct {
     {"uarr", 0x2191},  {"uuml", 0xFC},    {"yen", 0xA5},
 };
 
-static uint32_t named(struct ethos_view name)
+static uint32_t find_named_entity(struct ethos_view name)
 {
     size_t from = 0, to = sizeof entities / sizeof *entities;
     while (from < to) {
@@ -59,7 +59,7 @@ static unsigned digit_value(char c)
 }
 
 /* After "#": digits, or x and hexadecimal ones. What is no character is U+FFFD. */
-static uint32_t numbered(struct ethos_view digits)
+static uint32_t read_numbered_entity(struct ethos_view digits)
 {
     bool hex = digits.size > 0 && (digits.data[0] | 0x20) == 'x';
     uint32_t value = 0;
@@ -75,19 +75,20 @@ int markdown_entity(struct ethos_view entity, struct str *out)
     struct ethos_view name = view_of(entity.data + 1, entity.size - 2);
     if (entity.size < 3)
         return str_add(out, entity);
-    uint32_t character = name.data[0] == '#' ? numbered(view_from(name, 1)) : named(name);
+    uint32_t character = name.data[0] == '#' ? read_numbered_entity(view_from(name, 1))
+                                             : find_named_entity(name);
     return character ? str_add(out, view_of(bytes, utf8_put(character, bytes)))
                      : str_add(out, entity);
 }
 
 /* ---- links in texts -------------------------------------------------------------------------- */
 
-static bool is_word(char c)
+static bool is_url_word_character(char c)
 {
     return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c & 0x80);
 }
 
-static bool is_one_of(char c, const char *characters)
+static bool is_in_set(char c, const char *characters)
 {
     return c && strchr(characters, c);
 }
@@ -97,7 +98,7 @@ static size_t scheme_size(struct ethos_view text)
     return view_starts(text, VIEW("https://")) ? 8 : view_starts(text, VIEW("http://")) ? 7 : 0;
 }
 
-static bool ends_url(unsigned char c)
+static bool is_url_end(unsigned char c)
 {
     return c <= ' ' || c == 0x7F || c == '<';
 }
@@ -106,13 +107,13 @@ static bool ends_url(unsigned char c)
 static size_t url_end(struct ethos_view text, size_t start)
 {
     size_t end = start, open = 0, closed = 0;
-    for (; end < text.size && !ends_url((unsigned char)text.data[end]); end++) {
+    for (; end < text.size && !is_url_end((unsigned char)text.data[end]); end++) {
         open += text.data[end] == '(';
         closed += text.data[end] == ')';
     }
     for (; end > start; end--) {
         char last = text.data[end - 1];
-        if (!is_one_of(last, "?!.,:;*_~'\"") && (last != ')' || closed <= open))
+        if (!is_in_set(last, "?!.,:;*_~'\"") && (last != ')' || closed <= open))
             break;
         closed -= last == ')';
     }
@@ -123,8 +124,8 @@ static bool url_at(struct ethos_view text, size_t at, struct markdown_link *out)
 {
     size_t scheme = scheme_size(view_from(text, at));
     size_t host = at + scheme;
-    if (scheme == 0 || (at > 0 && is_word(text.data[at - 1])) || host == text.size ||
-        !is_word(text.data[host]))
+    if (scheme == 0 || (at > 0 && is_url_word_character(text.data[at - 1])) || host == text.size ||
+        !is_url_word_character(text.data[host]))
         return false; // before its end is looked for, or looking would be quadratic
     *out = (struct markdown_link){at, url_end(text, host), false};
     return true;
@@ -135,15 +136,19 @@ static bool mail_at(struct ethos_view text, size_t from, size_t at, struct markd
 {
     size_t start = at, end = at + 1, dot = 0;
     while (start > from &&
-           (is_word(text.data[start - 1]) || is_one_of(text.data[start - 1], ".+_-")))
+           (is_url_word_character(text.data[start - 1]) || is_in_set(text.data[start - 1], ".+_-")))
         start--;
-    for (; end < text.size && (is_word(text.data[end]) || is_one_of(text.data[end], ".-")); end++)
-        dot = text.data[end] == '.' && end + 1 < text.size && is_word(text.data[end + 1]) ? end
-                                                                                          : dot;
-    while (end > at + 1 && !is_word(text.data[end - 1]))
+    for (; end < text.size &&
+           (is_url_word_character(text.data[end]) || is_in_set(text.data[end], ".-"));
+         end++)
+        dot = text.data[end] == '.' && end + 1 < text.size &&
+                      is_url_word_character(text.data[end + 1])
+                  ? end
+                  : dot;
+    while (end > at + 1 && !is_url_word_character(text.data[end - 1]))
         end--;
     *out = (struct markdown_link){start, end, true};
-    return start < at && is_word(text.data[at + 1]) && dot > at && dot < end;
+    return start < at && is_url_word_character(text.data[at + 1]) && dot > at && dot < end;
 }
 
 bool markdown_link(struct ethos_view text, size_t from, struct markdown_link *out)
@@ -164,7 +169,7 @@ bool markdown_link(struct ethos_view text, size_t from, struct markdown_link *ou
 /* ---- what nobody would see ------------------------------------------------------------------- */
 
 /* Size of the character at an offset; *out_cp is 0 for one that is seen. */
-static size_t look_at(struct ethos_view text, size_t at, uint32_t *out_cp)
+static size_t read_hidden_character(struct ethos_view text, size_t at, uint32_t *out_cp)
 {
     uint32_t cp;
     size_t size = utf8_decode(text.data + at, text.size - at, &cp, NULL);
@@ -179,11 +184,11 @@ bool markdown_hidden(struct ethos_view text, size_t from, struct markdown_hidden
     size_t at = from, size;
     uint32_t cp;
     for (; at < text.size; at += size)
-        if ((size = look_at(text, at, &cp)) && cp)
+        if ((size = read_hidden_character(text, at, &cp)) && cp)
             break;
     out->start = at;
     for (; at < text.size; at += size)
-        if ((size = look_at(text, at, &cp)) && !cp)
+        if ((size = read_hidden_character(text, at, &cp)) && !cp)
             break;
     out->end = at;
     return out->start < out->end;
@@ -197,7 +202,7 @@ int markdown_show(struct ethos_view text, struct str *out)
     for (; markdown_hidden(text, at, &hidden); at = hidden.end) {
         str_add(out, view_of(text.data + at, hidden.start - at));
         for (at = hidden.start; at < hidden.end; at += size) {
-            size = look_at(text, at, &cp);
+            size = read_hidden_character(text, at, &cp);
             hidden_show(cp, out);
         }
     }
@@ -216,7 +221,7 @@ static struct ethos_view scheme_of(struct ethos_view url)
 }
 
 /* A host without a scheme; browsers take a backslash for a slash. */
-static bool names_host(struct ethos_view url)
+static bool has_host(struct ethos_view url)
 {
     return url.size >= 2 && memchr("/\\", url.data[0], 2) && memchr("/\\", url.data[1], 2);
 }
@@ -233,5 +238,5 @@ bool markdown_url_ok(struct ethos_view url)
     for (size_t i = 0; scheme.data && i < sizeof allowed / sizeof *allowed; i++)
         if (view_eq_nocase(scheme, allowed[i]))
             return true;
-    return !scheme.data && !names_host(url);
+    return !scheme.data && !has_host(url);
 }

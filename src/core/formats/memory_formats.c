@@ -20,7 +20,7 @@ static bool is_markdown(const char *path)
 }
 
 /* The path behind a folder, or NULL when it is not in it. */
-static const char *below(const char *path, const char *folder)
+static const char *path_below(const char *path, const char *folder)
 {
     size_t size = strlen(folder);
     return strncmp(path, folder, size) == 0 && path[size] == '/' ? path + size + 1 : NULL;
@@ -42,7 +42,7 @@ static const char *refuse_beside(const char *path)
 
 static const char *refuse_openclaw(const char *path)
 {
-    const char *daily = below(path, "memory");
+    const char *daily = path_below(path, "memory");
     if (daily)
         return refuse_folder(daily);
     return strcmp(path, INDEX) == 0 || strcmp(path, PROFILE) == 0 ? NULL : refuse_beside(path);
@@ -51,14 +51,14 @@ static const char *refuse_openclaw(const char *path)
 /* The folder of the memories alone will do too. */
 static const char *refuse_hermes(const char *path)
 {
-    const char *inner = below(path, "memories");
+    const char *inner = path_below(path, "memories");
     const char *name = inner ? inner : path;
     return strcmp(name, INDEX) == 0 || strcmp(name, PROFILE) == 0 ? NULL : refuse_beside(name);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int read_folder(const struct reading *reading)
+static int read_folder_file(const struct format_reading *reading)
 {
     bool index = strcmp(reading->path, INDEX) == 0;
     const struct foreign_item item = {.kind = index ? FOREIGN_INDEX : FOREIGN_NOTE,
@@ -74,9 +74,9 @@ static enum foreign_target target_of(const char *name)
     return strcmp(name, PROFILE) == 0 ? FOREIGN_USER : FOREIGN_MEMORY;
 }
 
-static int read_openclaw(const struct reading *reading)
+static int read_openclaw(const struct format_reading *reading)
 {
-    const char *daily = below(reading->path, "memory");
+    const char *daily = path_below(reading->path, "memory");
     const struct foreign_item item = {.kind = FOREIGN_NOTE,
                                       .target = FOREIGN_MEMORY,
                                       .name = view_str(daily),
@@ -86,10 +86,11 @@ static int read_openclaw(const struct reading *reading)
                  : markdown_entries(reading, target_of(reading->path));
 }
 
-static int give_apart(const struct reading *reading, struct ethos_view piece, size_t line)
+static int emit_separate_entry(const struct format_reading *reading, struct ethos_view piece,
+                               size_t line)
 {
     struct ethos_view text = view_trim(piece);
-    const char *name = below(reading->path, "memories");
+    const char *name = path_below(reading->path, "memories");
     for (const char *at = piece.data; text.size > 0 && at < text.data; at++)
         line += *at == '\n';
     const struct foreign_item item = {.kind = FOREIGN_ENTRY,
@@ -101,7 +102,7 @@ static int give_apart(const struct reading *reading, struct ethos_view piece, si
 }
 
 /* Entries between lines of nothing but a section sign. */
-static int read_hermes(const struct reading *reading)
+static int read_hermes(const struct format_reading *reading)
 {
     struct ethos_view rest = reading->text, line, piece = view_of(rest.data, 0);
     size_t number = 0, start = 1;
@@ -112,38 +113,38 @@ static int read_hermes(const struct reading *reading)
             piece.size = (size_t)(line.data + line.size - piece.data);
             continue;
         }
-        code = give_apart(reading, piece, start);
+        code = emit_separate_entry(reading, piece, start);
         piece = view_of(rest.data, 0);
         start = number + 1;
     }
-    return code == ETHOS_OK ? give_apart(reading, piece, start) : code;
+    return code == ETHOS_OK ? emit_separate_entry(reading, piece, start) : code;
 }
 
-static int read_vector(const struct reading *reading)
+static int read_vector(const struct format_reading *reading)
 {
     return markdown_entries(reading, target_of(reading->path));
 }
 
 /* ---- the sources ---------------------------------------------------------------------------- */
 
-struct source {
+struct memory_source {
     const char *name;
     const char *(*refuse)(const char *path); /* NULL: one file, whatever its name */
     const char *below;
-    int (*read)(const struct reading *reading);
+    int (*read)(const struct format_reading *reading);
 };
 
-static const struct source sources[] = {
-    {"claude-code", refuse_folder, NULL, read_folder},
+static const struct memory_source sources[] = {
+    {"claude-code", refuse_folder, NULL, read_folder_file},
     {"claude-md", NULL, NULL, markdown_facts},
-    {"jutul", refuse_folder, NULL, read_folder},
+    {"jutul", refuse_folder, NULL, read_folder_file},
     {"openclaw", refuse_openclaw, "memory", read_openclaw},
     {"hermes", refuse_hermes, "memories", read_hermes},
     {"server-memory", NULL, NULL, graph_facts},
     {"ethos-vector", NULL, NULL, read_vector},
 };
 
-static const struct source *find_source(const char *name)
+static const struct memory_source *find_source(const char *name)
 {
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         if (strcmp(sources[i].name, name) == 0)
@@ -153,26 +154,26 @@ static const struct source *find_source(const char *name)
 
 bool foreign_is_folder(const char *source)
 {
-    const struct source *found = find_source(source);
+    const struct memory_source *found = find_source(source);
     return found && found->refuse;
 }
 
 const char *foreign_below(const char *source)
 {
-    const struct source *found = find_source(source);
+    const struct memory_source *found = find_source(source);
     return found ? found->below : NULL;
 }
 
 const char *foreign_refusal(const char *source, const char *path)
 {
-    const struct source *found = find_source(source);
+    const struct memory_source *found = find_source(source);
     return found && found->refuse ? found->refuse(path) : NULL;
 }
 
 int foreign_read(const char *source, const char *path, struct ethos_view text, struct arena *arena,
                  foreign_item_fn *each, foreign_skip_fn *skip, void *arg)
 {
-    const struct source *found = find_source(source);
-    const struct reading reading = {path, text, arena, each, skip, arg};
+    const struct memory_source *found = find_source(source);
+    const struct format_reading reading = {path, text, arena, each, skip, arg};
     return found ? found->read(&reading) : ETHOS_INVALID;
 }

@@ -8,7 +8,7 @@
 #include "core/formats/memory_formats.h"
 
 /* One file being read. */
-struct reading {
+struct format_reading {
     const char *path;
     struct ethos_view text;
     struct arena *arena;
@@ -18,9 +18,9 @@ struct reading {
 };
 
 /* Sections as facts; paragraphs and list items as entries. */
-int markdown_facts(const struct reading *reading);
-int markdown_entries(const struct reading *reading, enum foreign_target target);
+int markdown_facts(const struct format_reading *reading);
+int markdown_entries(const struct format_reading *reading, enum foreign_target target);
 
-int graph_facts(const struct reading *reading);
+int graph_facts(const struct format_reading *reading);
 
 #endif

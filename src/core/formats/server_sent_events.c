@@ -52,7 +52,7 @@ static void end_event(struct event_stream *self)
     forget_event(self);
 }
 
-static void take_field(struct event_stream *self, struct ethos_view line)
+static void read_field(struct event_stream *self, struct ethos_view line)
 {
     const char *colon = memchr(line.data, ':', line.size);
     size_t size = colon ? (size_t)(colon - line.data) : line.size;
@@ -71,14 +71,14 @@ static void take_field(struct event_stream *self, struct ethos_view line)
     self->too_long = self->too_long || str_code(&self->data) != ETHOS_OK;
 }
 
-static void end_line(struct event_stream *self)
+static void finish_line(struct event_stream *self)
 {
     if (str_code(&self->line) != ETHOS_OK)
         self->too_long = true;
     else if (self->line.size == 0)
         end_event(self);
     else
-        take_field(self, str_view(&self->line));
+        read_field(self, str_view(&self->line));
     str_clear(&self->line);
 }
 
@@ -94,7 +94,7 @@ void event_stream_feed(struct event_stream *self, struct ethos_view bytes)
         str_add(&self->line, view_of(bytes.data, size));
         if (size < bytes.size) {
             self->after_cr = bytes.data[size++] == '\r';
-            end_line(self);
+            finish_line(self);
         }
         bytes = view_from(bytes, size);
     }

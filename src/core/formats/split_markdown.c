@@ -19,14 +19,14 @@
 
 /* The block that is being read, and where it stands. */
 struct blocks {
-    const struct reading *reading;
+    const struct format_reading *reading;
     enum foreign_target target;
     struct ethos_view heading, block; /* block.data NULL: none is open */
     size_t line, start;               /* numbers: of this line, of the block's first */
     bool first, item, gap;
 };
 
-static int close_block(struct blocks *blocks)
+static int close_entry(struct blocks *blocks)
 {
     const struct foreign_item item = {.kind = FOREIGN_ENTRY,
                                       .target = blocks->target,
@@ -43,7 +43,7 @@ static int close_block(struct blocks *blocks)
     return blocks->reading->each(blocks->reading->arg, &item);
 }
 
-static void extend(struct blocks *blocks, struct ethos_view line)
+static void extend_entry(struct blocks *blocks, struct ethos_view line)
 {
     if (!blocks->block.data) {
         blocks->block.data = line.data;
@@ -54,14 +54,14 @@ static void extend(struct blocks *blocks, struct ethos_view line)
 }
 
 /* What is indented after a blank line belongs to the list item before it. */
-static bool continues(const struct blocks *blocks, struct ethos_view line)
+static bool is_entry_continued(const struct blocks *blocks, struct ethos_view line)
 {
     return !markdown_is_item(line) &&
            (!blocks->gap || (blocks->item && markdown_is_indented(line)));
 }
 
 /* Headings with nothing between them are one: that of a chapter and of its first section. */
-static void take_heading(struct blocks *blocks, struct ethos_view line)
+static void open_entry_heading(struct blocks *blocks, struct ethos_view line)
 {
     if (!blocks->first)
         blocks->heading = line;
@@ -69,24 +69,24 @@ static void take_heading(struct blocks *blocks, struct ethos_view line)
     blocks->first = true;
 }
 
-static int take_line(struct blocks *blocks, struct ethos_view line)
+static int add_entry_line(struct blocks *blocks, struct ethos_view line)
 {
     if (view_blank(line)) {
         blocks->gap = true;
         return ETHOS_OK;
     }
     bool heading = markdown_heading(line) > 0;
-    int code = heading || !continues(blocks, line) ? close_block(blocks) : ETHOS_OK;
+    int code = heading || !is_entry_continued(blocks, line) ? close_entry(blocks) : ETHOS_OK;
     if (heading) {
-        take_heading(blocks, view_trim_end(line));
+        open_entry_heading(blocks, view_trim_end(line));
         return code;
     }
     blocks->item = blocks->item || markdown_is_item(line);
-    extend(blocks, line);
+    extend_entry(blocks, line);
     return code;
 }
 
-int markdown_entries(const struct reading *reading, enum foreign_target target)
+int markdown_entries(const struct format_reading *reading, enum foreign_target target)
 {
     struct blocks blocks = {.reading = reading, .target = target};
     struct fence fence = {0};
@@ -96,20 +96,20 @@ int markdown_entries(const struct reading *reading, enum foreign_target target)
         bool inside = fence.mark != 0;
         blocks.line++;
         if (!fence_line(&fence, line)) {
-            code = take_line(&blocks, line);
+            code = add_entry_line(&blocks, line);
             continue;
         }
         if (!inside && blocks.gap && !(blocks.item && markdown_is_indented(line)))
-            code = close_block(&blocks);
-        extend(&blocks, line);
+            code = close_entry(&blocks);
+        extend_entry(&blocks, line);
     }
-    return code == ETHOS_OK ? close_block(&blocks) : code;
+    return code == ETHOS_OK ? close_entry(&blocks) : code;
 }
 
 /* ---- sections ------------------------------------------------------------------------------- */
 
 /* A copy in which the lines of our own block are blank, so that lines keep their numbers. */
-static int without_block(const struct reading *reading, struct ethos_view *out)
+static int blank_managed_block(const struct format_reading *reading, struct ethos_view *out)
 {
     struct ethos_view rest = reading->text, line;
     bool inside = false;
@@ -154,7 +154,7 @@ static unsigned section_level(struct ethos_view text)
 }
 
 /* "CLAUDE" of "docs/CLAUDE.md". */
-static struct ethos_view stem(const char *path)
+static struct ethos_view file_stem(const char *path)
 {
     const char *slash = strrchr(path, '/');
     struct ethos_view name = view_str(slash ? slash + 1 : path);
@@ -164,20 +164,20 @@ static struct ethos_view stem(const char *path)
 }
 
 struct sections {
-    const struct reading *reading;
+    const struct format_reading *reading;
     struct ethos_view title, text;
     size_t line; /* of the heading, or of the first line */
 };
 
-static int give_section(const struct sections *sections)
+static int emit_section(const struct sections *sections)
 {
-    const struct reading *reading = sections->reading;
-    const struct foreign_item item = {.kind = FOREIGN_FACT,
-                                      .target = FOREIGN_WORKSPACE,
-                                      .title = view_blank(sections->title) ? stem(reading->path)
-                                                                           : sections->title,
-                                      .text = view_trim(sections->text),
-                                      .line = sections->line};
+    const struct format_reading *reading = sections->reading;
+    const struct foreign_item item = {
+        .kind = FOREIGN_FACT,
+        .target = FOREIGN_WORKSPACE,
+        .title = view_blank(sections->title) ? file_stem(reading->path) : sections->title,
+        .text = view_trim(sections->text),
+        .line = sections->line};
     if (item.text.size > 0)
         return reading->each(reading->arg, &item);
     reading->skip(reading->arg, item.line, "nothing stands below this heading");
@@ -201,20 +201,20 @@ static int walk_sections(struct sections *sections, struct ethos_view text, unsi
             continue;
         }
         if (began)
-            code = give_section(sections);
+            code = emit_section(sections);
         began = heading == level;
         sections->title = markdown_heading_text(line);
         sections->text = view_of(rest.data, 0);
         sections->line = number;
     }
-    return code == ETHOS_OK && began ? give_section(sections) : code;
+    return code == ETHOS_OK && began ? emit_section(sections) : code;
 }
 
 /*
  * Takes the frontmatter off, which tells a program how to read the file, and counts its lines. What
  * merely stands between two rules has no members.
  */
-static size_t skip_head(const struct reading *reading, struct ethos_view *text)
+static size_t skip_frontmatter(const struct format_reading *reading, struct ethos_view *text)
 {
     struct note note;
     struct ethos_view first = {0}, rest;
@@ -232,14 +232,15 @@ static size_t skip_head(const struct reading *reading, struct ethos_view *text)
     return lines;
 }
 
-int markdown_facts(const struct reading *reading)
+int markdown_facts(const struct format_reading *reading)
 {
     struct ethos_view text;
-    int code = without_block(reading, &text);
+    int code = blank_managed_block(reading, &text);
     if (code != ETHOS_OK)
         return code;
     text = view_unmarked(text);
-    size_t lines = skip_head(reading, &text);
-    struct sections sections = {reading, stem(reading->path), view_of(text.data, 0), lines + 1};
+    size_t lines = skip_frontmatter(reading, &text);
+    struct sections sections = {reading, file_stem(reading->path), view_of(text.data, 0),
+                                lines + 1};
     return walk_sections(&sections, text, section_level(text));
 }

@@ -11,7 +11,7 @@
 #define DATE_SIZE 10    /* YYYY-MM-DD */
 #define HEADING_MAX 400 /* bytes of a heading that count */
 
-struct walk {
+struct unit_walk {
     struct ethos_view text, above;
     struct text_date date;
     text_unit_fn *each;
@@ -32,7 +32,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static unsigned number_of(const char *digits, size_t count)
+static unsigned parse_digits(const char *digits, size_t count)
 {
     unsigned number = 0;
     for (size_t i = 0; i < count; i++)
@@ -46,7 +46,8 @@ static bool read_date(const char *at, struct text_date *out)
     for (size_t i = 0; i < DATE_SIZE; i++)
         if (i == 4 || i == 7 ? at[i] != '-' : !is_digit(at[i]))
             return false;
-    *out = (struct text_date){number_of(at, 4), number_of(at + 5, 2), number_of(at + 8, 2)};
+    *out = (struct text_date){parse_digits(at, 4), parse_digits(at + 5, 2),
+                              parse_digits(at + 8, 2)};
     return out->year > 0 && out->month >= 1 && out->month <= 12 && out->day >= 1 && out->day <= 31;
 }
 
@@ -67,7 +68,7 @@ bool text_date_find(struct ethos_view text, struct text_date *out)
     return false;
 }
 
-static struct text_date date_above(const struct walk *walk)
+static struct text_date date_above(const struct unit_walk *walk)
 {
     for (unsigned level = MARKDOWN_LEVELS; level > 0; level--)
         if (walk->dates[level].year > 0)
@@ -77,7 +78,7 @@ static struct text_date date_above(const struct walk *walk)
 
 /* ---- sections and units ---------------------------------------------------------------------- */
 
-static void add_heading(struct str *path, struct ethos_view heading)
+static void append_heading(struct str *path, struct ethos_view heading)
 {
     if (view_blank(heading))
         return;
@@ -85,16 +86,16 @@ static void add_heading(struct str *path, struct ethos_view heading)
     str_add(path, view_of(heading.data, heading.size < HEADING_MAX ? heading.size : HEADING_MAX));
 }
 
-static int begin_section(struct walk *walk)
+static int begin_section(struct unit_walk *walk)
 {
     struct str path;
     if (walk->begun)
         return ETHOS_OK;
     walk->begun = true;
     str_init(&path, SIZE_MAX);
-    add_heading(&path, walk->above);
+    append_heading(&path, walk->above);
     for (unsigned level = 1; level <= MARKDOWN_LEVELS; level++)
-        add_heading(&path, walk->headings[level]);
+        append_heading(&path, walk->headings[level]);
     const struct text_unit unit = {.section = true,
                                    .text = str_view(&path),
                                    .offset = walk->heading,
@@ -107,7 +108,7 @@ static int begin_section(struct walk *walk)
     return code;
 }
 
-static int close_block(struct walk *walk)
+static int close_unit(struct unit_walk *walk)
 {
     struct text_unit unit = {.text = view_trim_end(walk->block), .headings = walk->headings};
     walk->block = (struct ethos_view){0};
@@ -121,7 +122,7 @@ static int close_block(struct walk *walk)
     return code ? code : walk->each(walk->arg, &unit);
 }
 
-static void extend(struct walk *walk, struct ethos_view line)
+static void extend_unit(struct unit_walk *walk, struct ethos_view line)
 {
     if (!walk->block.data)
         walk->block.data = line.data;
@@ -129,7 +130,7 @@ static void extend(struct walk *walk, struct ethos_view line)
     walk->gap = false;
 }
 
-static void open_heading(struct walk *walk, unsigned level, struct ethos_view line)
+static void open_heading(struct unit_walk *walk, unsigned level, struct ethos_view line)
 {
     walk->headings[level] = markdown_heading_text(line);
     text_date_find(walk->headings[level], &walk->dates[level]);
@@ -142,50 +143,51 @@ static void open_heading(struct walk *walk, unsigned level, struct ethos_view li
 }
 
 /* What is indented belongs to the list item before it, behind a blank line too. */
-static bool continues(const struct walk *walk, struct ethos_view line)
+static bool is_unit_continued(const struct unit_walk *walk, struct ethos_view line)
 {
     if (markdown_is_item(line))
         return false;
     return !walk->gap || (walk->item && markdown_is_indented(line));
 }
 
-static int add_line(struct walk *walk, struct ethos_view line)
+static int add_unit_line(struct unit_walk *walk, struct ethos_view line)
 {
     if (view_blank(line)) {
         walk->gap = true;
         return ETHOS_OK;
     }
     unsigned level = markdown_heading(line);
-    int code = level > 0 || !continues(walk, line) ? close_block(walk) : ETHOS_OK;
+    int code = level > 0 || !is_unit_continued(walk, line) ? close_unit(walk) : ETHOS_OK;
     if (level > 0) {
         open_heading(walk, level, line);
         return code;
     }
     walk->item = walk->item || markdown_is_item(line);
-    extend(walk, line);
+    extend_unit(walk, line);
     return code;
 }
 
 /* A fence behind a blank line begins a unit, unless it is part of a list item. */
-static int add_code(struct walk *walk, struct ethos_view line, bool opens)
+static int add_code(struct unit_walk *walk, struct ethos_view line, bool opens)
 {
     int code = ETHOS_OK;
     if (opens && walk->gap && !(walk->item && markdown_is_indented(line)))
-        code = close_block(walk);
-    extend(walk, line);
+        code = close_unit(walk);
+    extend_unit(walk, line);
     return code;
 }
 
 int text_units_each(struct ethos_view text, struct ethos_view above, struct text_date date,
                     text_unit_fn *each, void *arg)
 {
-    struct walk walk = {.text = text, .above = above, .date = date, .each = each, .arg = arg};
+    struct unit_walk walk = {.text = text, .above = above, .date = date, .each = each, .arg = arg};
     struct ethos_view rest = view_unmarked(text), line;
     struct fence fence = {0};
     int code = ETHOS_OK;
     while (code == ETHOS_OK && view_line(&rest, &line)) {
         bool inside = fence.mark != 0;
-        code = fence_line(&fence, line) ? add_code(&walk, line, !inside) : add_line(&walk, line);
+        code = fence_line(&fence, line) ? add_code(&walk, line, !inside)
+                                        : add_unit_line(&walk, line);
     }
-    return code ? code : close_block(&walk);
+    return code ? code : close_unit(&walk);
 }

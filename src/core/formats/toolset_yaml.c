@@ -19,7 +19,7 @@
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 /* Takes a line off the text, with its line end. */
-static bool next_line(struct ethos_view *rest, struct ethos_view *out)
+static bool next_raw_line(struct ethos_view *rest, struct ethos_view *out)
 {
     if (rest->size == 0)
         return false;
@@ -39,7 +39,7 @@ static size_t indent_of(struct ethos_view line)
 }
 
 /* Without blanks around it, a comment behind it, and quotes. */
-static struct ethos_view value_of(struct ethos_view text)
+static struct ethos_view scalar_value(struct ethos_view text)
 {
     text = view_trim(text);
     bool quoted = text.size > 1 && (text.data[0] == '"' || text.data[0] == '\'');
@@ -58,7 +58,7 @@ static bool is_item(struct ethos_view line, struct ethos_view *out)
     struct ethos_view text = view_trim(line);
     if (text.size < 2 || text.data[0] != '-' || (text.data[1] != ' ' && text.data[1] != '\t'))
         return false;
-    *out = value_of(view_from(text, 1));
+    *out = scalar_value(view_from(text, 1));
     return out->size > 0;
 }
 
@@ -71,12 +71,12 @@ static bool is_member(struct ethos_view line, struct ethos_view *name, struct et
     const char *colon = memchr(text.data, ':', text.size);
     if (!colon || colon == text.data)
         return false;
-    *name = value_of(view_of(text.data, (size_t)(colon - text.data)));
-    *value = value_of(view_from(text, (size_t)(colon - text.data) + 1));
+    *name = scalar_value(view_of(text.data, (size_t)(colon - text.data)));
+    *value = scalar_value(view_from(text, (size_t)(colon - text.data) + 1));
     return name->size > 0;
 }
 
-static bool is_blank(struct ethos_view line)
+static bool is_blank_or_comment(struct ethos_view line)
 {
     struct ethos_view text = view_trim(line);
     return text.size == 0 || text.data[0] == '#';
@@ -85,7 +85,7 @@ static bool is_blank(struct ethos_view line)
 /* ---- lists and objects in brackets ------------------------------------------------------------- */
 
 /* Blanks, line ends and comments. */
-static void skip_blanks(struct ethos_view *rest)
+static void skip_flow_blanks(struct ethos_view *rest)
 {
     while (rest->size > 0) {
         const char *end;
@@ -143,23 +143,23 @@ static json_t *flow_value(struct ethos_view *rest, int depth)
     json_t *value = open == '[' ? json_array() : json_object();
     bool good = value && depth < MAX_FLOW_DEPTH;
     *rest = view_from(*rest, 1);
-    skip_blanks(rest);
+    skip_flow_blanks(rest);
     while (good && rest->size > 0 && *rest->data != close) {
         if (open == '{') {
             good = flow_text(rest, &text);
-            skip_blanks(rest);
+            skip_flow_blanks(rest);
             good = good && rest->size > 0 && *rest->data == ':';
             *rest = view_from(*rest, good);
-            skip_blanks(rest);
+            skip_flow_blanks(rest);
         }
         json_t *item = good ? flow_value(rest, depth + 1) : NULL;
         good = item && (open == '[' ? json_array_append_new(value, item) == 0
                                     : flow_member(value, text, item));
-        skip_blanks(rest);
+        skip_flow_blanks(rest);
         bool comma = rest->size > 0 && *rest->data == ',';
         good = good && rest->size > 0 && (comma || *rest->data == close);
         *rest = view_from(*rest, good && comma);
-        skip_blanks(rest);
+        skip_flow_blanks(rest);
     }
     if (!good || rest->size == 0) {
         json_decref(value);
@@ -178,7 +178,7 @@ static json_t *flow_read(struct ethos_view value, struct ethos_view *rest)
         return NULL;
     json_t *read = flow_value(&text, 0);
     if (read && text.data > rest->data) {
-        next_line(&text, &line);
+        next_raw_line(&text, &line);
         *rest = text;
     }
     return read;
@@ -190,7 +190,7 @@ static bool is_flow(struct ethos_view value)
 }
 
 /* Appends the texts of a list; false without memory. */
-static bool push_flow(json_t *list, const json_t *flow)
+static bool append_flow_names(json_t *list, const json_t *flow)
 {
     size_t index;
     json_t *item;
@@ -247,7 +247,7 @@ static int check_names(const json_t *names, const char *what, struct ethos_error
     return code;
 }
 
-static bool has_name(const json_t *names, struct ethos_view name)
+static bool contains_name(const json_t *names, struct ethos_view name)
 {
     size_t index;
     json_t *item;
@@ -266,7 +266,7 @@ static void push_text(json_t **list, struct ethos_view text)
     }
 }
 
-static void end_line(struct str *out)
+static void ensure_newline(struct str *out)
 {
     if (out->size > 0 && out->data[out->size - 1] != '\n')
         str_adds(out, "\n");
@@ -278,15 +278,15 @@ json_t *toolset_read(struct ethos_view text)
 {
     struct ethos_view line, name, value;
     json_t *names = json_array();
-    while (names && next_line(&text, &line)) {
+    while (names && next_raw_line(&text, &line)) {
         if (is_item(line, &name) && !is_flow(name)) {
             push_text(&names, name);
-        } else if (!is_blank(line)) {
+        } else if (!is_blank_or_comment(line)) {
             struct ethos_view begin = view_trim(line);
             if (!is_flow(begin) && is_member(line, &name, &value))
                 begin = value;
             json_t *flow = flow_read(begin, &text);
-            if (!push_flow(names, flow)) {
+            if (!append_flow_names(names, flow)) {
                 json_decref(names);
                 names = NULL;
             }
@@ -303,13 +303,13 @@ static bool has_plain_lines(struct ethos_view text, size_t *out_indent, bool *ou
     bool items = false, good = true;
     *out_indent = 0;
     *out_member = false;
-    while (good && next_line(&text, &line)) {
+    while (good && next_raw_line(&text, &line)) {
         if (is_item(line, &name)) {
             struct ethos_view raw = view_trim(view_from(view_trim(line), 1)); // with its quotes
             good = !strchr("[{&*!|>@`%", *raw.data) && (!items || indent_of(line) == *out_indent);
             *out_indent = indent_of(line);
             items = true;
-        } else if (!is_blank(line)) {
+        } else if (!is_blank_or_comment(line)) {
             good = !items && !*out_member && indent_of(line) == 0 &&
                    is_member(line, &name, &value) && value.size == 0;
             *out_member = true;
@@ -324,7 +324,7 @@ static void add_items(const json_t *names, const json_t *but, const char *indent
     json_t *item;
     json_array_foreach ((json_t *)names, index, item) {
         struct ethos_view name = view_of(json_string_value(item), json_string_length(item));
-        if (has_name(but, name))
+        if (contains_name(but, name))
             continue;
         str_printf(out, "%s- ", indent);
         yaml_quote_string(name, out);
@@ -333,21 +333,21 @@ static void add_items(const json_t *names, const json_t *but, const char *indent
 }
 
 /* What stays of the lines; *kept are the names on them. Only what stands before the list, if so asked. */
-static void keep_lines(struct ethos_view text, const json_t *names, bool head, json_t **kept,
-                       struct str *out)
+static void copy_remaining_lines(struct ethos_view text, const json_t *names, bool head,
+                                 json_t **kept, struct str *out)
 {
     struct ethos_view line, name;
-    while (next_line(&text, &line)) {
+    while (next_raw_line(&text, &line)) {
         bool item = is_item(line, &name);
         if (item && head)
             return;
-        if (item && (!has_name(names, name) || has_name(*kept, name)))
+        if (item && (!contains_name(names, name) || contains_name(*kept, name)))
             continue;
         if (item)
             push_text(kept, name);
         str_add(out, line);
     }
-    end_line(out);
+    ensure_newline(out);
 }
 
 static int edit_toolset(struct ethos_view text, const json_t *names, struct str *out,
@@ -360,12 +360,12 @@ static int edit_toolset(struct ethos_view text, const json_t *names, struct str 
         return refuse_lines("toolset.yaml", error);
     memset(indent, ' ', width);
     json_t *kept = json_array(), *all = NULL;
-    keep_lines(text, names, false, &kept, out);
+    copy_remaining_lines(text, names, false, &kept, out);
     add_items(names, kept, indent, out);
     all = toolset_read(str_view(out));
     if (all && !json_equal(all, names)) {
         str_clear(out);
-        keep_lines(text, names, true, &kept, out);
+        copy_remaining_lines(text, names, true, &kept, out);
         add_items(names, NULL, indent, out);
         json_decref(all);
         all = toolset_read(str_view(out));
@@ -403,7 +403,7 @@ int toolset_edit(struct ethos_view text, const json_t *names, struct str *out,
 
 /* ---- mcp.yaml: reading ------------------------------------------------------------------------- */
 
-static json_t *member_of(json_t *object, struct ethos_view name, bool list)
+static json_t *find_or_add_member(json_t *object, struct ethos_view name, bool list)
 {
     char key[MAX_NAME + 1];
     if (!object || name.size > MAX_NAME)
@@ -418,16 +418,16 @@ static json_t *member_of(json_t *object, struct ethos_view name, bool list)
 }
 
 /* Where the lines that follow belong. */
-struct place {
+struct policy_position {
     size_t server_at, member_at, tool_at; /* indents; 0: not there */
     json_t *server, *reject, *tool, *list;
 };
 
 /* One in brackets. `enabled` is a text there. */
-static void put_flow(json_t *server, const char *name, json_t *flow)
+static void set_flow_member(json_t *server, const char *name, json_t *flow)
 {
     if (strcmp(name, "tools") == 0 && json_is_array(flow))
-        push_flow(member_of(server, view_str(name), true), flow);
+        append_flow_names(find_or_add_member(server, view_str(name), true), flow);
     else if (strcmp(name, "reject_args") == 0 && json_is_object(flow))
         json_object_set(server, name, flow);
     else if (strcmp(name, "enabled") == 0 && json_is_string(flow))
@@ -435,84 +435,85 @@ static void put_flow(json_t *server, const char *name, json_t *flow)
                             json_boolean(strcmp(json_string_value(flow), "false") != 0));
 }
 
-static void put_server_flow(json_t *server, const json_t *flow)
+static void set_server_flow(json_t *server, const json_t *flow)
 {
     const char *name;
     json_t *member;
     json_object_foreach ((json_t *)flow, name, member)
-        put_flow(server, name, member);
+        set_flow_member(server, name, member);
 }
 
-static void put_servers_flow(json_t *servers, const json_t *flow)
+static void set_servers_flow(json_t *servers, const json_t *flow)
 {
     const char *name;
     json_t *server;
     json_object_foreach ((json_t *)flow, name, server)
-        put_server_flow(member_of(servers, view_str(name), false), server);
+        set_server_flow(find_or_add_member(servers, view_str(name), false), server);
 }
 
-static void read_server_member(struct place *at, size_t indent, struct ethos_view name,
+static void read_server_member(struct policy_position *at, size_t indent, struct ethos_view name,
                                struct ethos_view value, struct ethos_view *rest)
 {
     at->member_at = indent;
     at->list = at->reject = at->tool = NULL;
     json_t *flow = flow_read(value, rest);
     if (flow && view_eq_str(name, "tools"))
-        put_flow(at->server, "tools", flow);
+        set_flow_member(at->server, "tools", flow);
     else if (flow && view_eq_str(name, "reject_args"))
-        put_flow(at->server, "reject_args", flow);
+        set_flow_member(at->server, "reject_args", flow);
     else if (view_eq_str(name, "tools"))
-        at->list = member_of(at->server, name, true);
+        at->list = find_or_add_member(at->server, name, true);
     if (at->list && value.size > 0 && !yaml_is_null(value) && !is_flow(value))
         push_text(&at->list, value); // one name alone
     json_decref(flow);
     if (is_flow(value))
         return;
     if (view_eq_str(name, "reject_args"))
-        at->reject = member_of(at->server, name, false);
+        at->reject = find_or_add_member(at->server, name, false);
     else if (view_eq_str(name, "enabled"))
         json_object_set_new(at->server, "enabled", json_boolean(!view_eq_str(value, "false")));
 }
 
-static void read_below(struct place *at, size_t indent, struct ethos_view name,
+static void read_below(struct policy_position *at, size_t indent, struct ethos_view name,
                        struct ethos_view value, struct ethos_view *rest)
 {
     json_t *flow = flow_read(value, rest);
     if (at->reject && (!at->tool || indent <= at->tool_at)) {
         at->tool_at = indent;
-        at->tool = member_of(at->reject, name, false);
+        at->tool = find_or_add_member(at->reject, name, false);
         at->list = NULL;
         if (at->tool && json_is_object(flow))
             json_object_update(at->tool, flow);
     } else if (at->tool) {
-        at->list = member_of(at->tool, name, true);
-        push_flow(at->list, flow);
+        at->list = find_or_add_member(at->tool, name, true);
+        append_flow_names(at->list, flow);
     }
     json_decref(flow);
 }
 
-static void read_server(struct place *at, json_t *servers, struct ethos_view name,
+static void read_server(struct policy_position *at, json_t *servers, struct ethos_view name,
                         struct ethos_view value, struct ethos_view *rest)
 {
     json_t *flow = flow_read(value, rest);
-    at->server = member_of(servers, name, false);
-    put_server_flow(at->server, flow);
+    at->server = find_or_add_member(servers, name, false);
+    set_server_flow(at->server, flow);
     json_decref(flow);
 }
 
 /* The value of the member on the line before. */
-static void read_flow_line(struct place *at, struct ethos_view line, struct ethos_view *rest)
+static void read_flow_line(struct policy_position *at, struct ethos_view line,
+                           struct ethos_view *rest)
 {
     json_t *flow = flow_read(view_trim(line), rest);
     if (at->list)
-        push_flow(at->list, flow);
+        append_flow_names(at->list, flow);
     else if (at->server && !at->member_at)
-        put_server_flow(at->server, flow);
+        set_server_flow(at->server, flow);
     json_decref(flow);
 }
 
-static void read_line(struct place *at, json_t *servers, struct ethos_view line,
-                      struct ethos_view *rest)
+static void read_policy_line(struct policy_position *at, json_t *servers, struct ethos_view line,
+                             struct ethos_view *rest)
 {
     struct ethos_view name, value;
     size_t indent = indent_of(line);
@@ -528,7 +529,7 @@ static void read_line(struct place *at, json_t *servers, struct ethos_view line,
     if (!is_member(line, &name, &value))
         return;
     if (!at->server_at || indent <= at->server_at) {
-        *at = (struct place){.server_at = indent};
+        *at = (struct policy_position){.server_at = indent};
         read_server(at, servers, name, value, rest);
     } else if (!at->member_at || indent <= at->member_at) {
         if (at->server)
@@ -541,21 +542,21 @@ static void read_line(struct place *at, json_t *servers, struct ethos_view line,
 json_t *mcp_policy_read(struct ethos_view text)
 {
     struct ethos_view line, name, value;
-    struct place at = {0};
+    struct policy_position at = {0};
     bool within = false;
     json_t *policy = json_object(), *servers = NULL;
-    while (policy && next_line(&text, &line)) {
-        if (is_blank(line))
+    while (policy && next_raw_line(&text, &line)) {
+        if (is_blank_or_comment(line))
             continue;
         if (indent_of(line) == 0) {
             within = is_member(line, &name, &value) && view_eq_str(name, "servers");
-            at = (struct place){0};
-            servers = within ? member_of(policy, name, false) : servers;
+            at = (struct policy_position){0};
+            servers = within ? find_or_add_member(policy, name, false) : servers;
             json_t *flow = within ? flow_read(value, &text) : NULL;
-            put_servers_flow(servers, flow);
+            set_servers_flow(servers, flow);
             json_decref(flow);
         } else if (within && servers) {
-            read_line(&at, servers, line, &text);
+            read_policy_line(&at, servers, line, &text);
         }
     }
     return policy;
@@ -580,7 +581,7 @@ static void write_items(struct editing *at, size_t width)
 {
     char indent[80] = "";
     memset(indent, ' ', width < sizeof indent ? width : sizeof indent - 1);
-    end_line(at->out);
+    ensure_newline(at->out);
     add_items(at->wanted, at->kept, indent, at->out);
 }
 
@@ -589,7 +590,7 @@ static void finish_server(struct editing *at)
 {
     size_t member_at = at->member_at ? at->member_at : at->server_at + 2;
     if (at->wanted && json_is_array(at->wanted)) {
-        end_line(at->out);
+        ensure_newline(at->out);
         if (!at->in_list)
             str_printf(at->out, "%*stools:\n", (int)member_at, "");
         write_items(at, at->item_at ? at->item_at : member_at + 2);
@@ -602,7 +603,7 @@ static void finish_server(struct editing *at)
     at->in_list = false;
 }
 
-static void enter_server(struct editing *at, struct ethos_view name, size_t indent)
+static void begin_server(struct editing *at, struct ethos_view name, size_t indent)
 {
     finish_server(at);
     at->server_at = indent;
@@ -619,10 +620,10 @@ static bool edit_item(struct editing *at, struct ethos_view line)
 {
     struct ethos_view name;
     bool item = is_item(line, &name);
-    if (!item && !is_blank(line) && indent_of(line) <= at->member_at)
+    if (!item && !is_blank_or_comment(line) && indent_of(line) <= at->member_at)
         return false;
-    at->stuck |= !item && !is_blank(line);
-    bool stays = item ? has_name(at->wanted, name) && !has_name(at->kept, name)
+    at->stuck |= !item && !is_blank_or_comment(line);
+    bool stays = item ? contains_name(at->wanted, name) && !contains_name(at->kept, name)
                       : json_is_array(at->wanted);
     if (item)
         at->item_at = indent_of(line);
@@ -643,7 +644,7 @@ static void edit_line(struct editing *at, struct ethos_view line)
     if (at->in_list)
         finish_server(at);
     if (member && (!at->server_at || indent <= at->server_at)) {
-        enter_server(at, name, indent);
+        begin_server(at, name, indent);
         at->stuck |= at->wanted && value.size > 0;
     } else if (member && (!at->member_at || indent <= at->member_at)) {
         at->member_at = indent;
@@ -664,14 +665,14 @@ static void add_servers(struct editing *at, bool headed)
     json_object_foreach ((json_t *)at->tools, name, list) {
         if (json_object_get(at->done, name) || !json_is_array(list))
             continue;
-        end_line(at->out);
+        ensure_newline(at->out);
         if (!headed)
             str_adds(at->out, "servers:\n");
         headed = true;
         str_printf(at->out, "%*s", (int)indent, "");
         yaml_quote_string(view_str(name), at->out);
         str_adds(at->out, ":\n");
-        enter_server(at, view_str(name), indent);
+        begin_server(at, view_str(name), indent);
         finish_server(at);
     }
 }
@@ -695,24 +696,25 @@ static int check_tools(const json_t *tools, struct ethos_error *error)
     return code;
 }
 
-static bool same_names(const json_t *a, const json_t *b)
+static bool has_same_names(const json_t *a, const json_t *b)
 {
     size_t index;
     json_t *item;
     json_array_foreach ((json_t *)a, index, item)
-        if (!has_name(b, view_of(json_string_value(item), json_string_length(item))))
+        if (!contains_name(b, view_of(json_string_value(item), json_string_length(item))))
             return false;
     json_array_foreach ((json_t *)b, index, item)
-        if (!has_name(a, view_of(json_string_value(item), json_string_length(item))))
+        if (!contains_name(a, view_of(json_string_value(item), json_string_length(item))))
             return false;
     return json_is_array(a) == json_is_array(b);
 }
 
 /* Whether a server says what it should: the tools that are wanted, and all else as before. */
-static bool server_fits(const json_t *before, const json_t *after, const json_t *wanted)
+static bool is_server_as_wanted(const json_t *before, const json_t *after, const json_t *wanted)
 {
     json_t *old = json_copy((json_t *)before), *new = json_copy((json_t *)after);
-    bool fits = same_names(json_object_get(after, "tools"), json_is_null(wanted) ? NULL : wanted);
+    bool fits = has_same_names(json_object_get(after, "tools"),
+                               json_is_null(wanted) ? NULL : wanted);
     json_object_del(old, "tools");
     json_object_del(new, "tools");
     fits &= json_object_size(old) == 0 ? json_object_size(new) == 0 : json_equal(old, new);
@@ -722,7 +724,8 @@ static bool server_fits(const json_t *before, const json_t *after, const json_t 
 }
 
 /* Lines can be indented in ways that are read otherwise than they were meant: such a file is left to people. */
-static bool edit_fits(struct ethos_view before, struct ethos_view after, const json_t *tools)
+static bool is_edit_as_wanted(struct ethos_view before, struct ethos_view after,
+                              const json_t *tools)
 {
     json_t *old = mcp_policy_read(before), *new = mcp_policy_read(after), *server, *wanted;
     const json_t *were = json_object_get(old, "servers"), *are = json_object_get(new, "servers");
@@ -734,7 +737,8 @@ static bool edit_fits(struct ethos_view before, struct ethos_view after, const j
     json_object_foreach ((json_t *)are, name, server)
         fits &= json_object_get(were, name) || json_object_get(tools, name);
     json_object_foreach ((json_t *)tools, name, wanted)
-        fits &= server_fits(json_object_get(were, name), json_object_get(are, name), wanted);
+        fits &= is_server_as_wanted(json_object_get(were, name), json_object_get(are, name),
+                                    wanted);
     json_decref(old);
     json_decref(new);
     return fits;
@@ -747,8 +751,8 @@ static int edit_policy(struct ethos_view text, const json_t *tools, struct str *
     struct ethos_view line, name, value;
     struct editing at = {.tools = tools, .out = out, .done = json_object()};
     bool within = false;
-    while (next_line(&text, &line)) {
-        if (indent_of(line) == 0 && !is_blank(line)) {
+    while (next_raw_line(&text, &line)) {
+        if (indent_of(line) == 0 && !is_blank_or_comment(line)) {
             if (within) {
                 finish_server(&at);
                 add_servers(&at, true);
@@ -778,11 +782,11 @@ int mcp_policy_edit(struct ethos_view text, const json_t *tools, struct str *out
     struct str edited;
     str_init(&edited, SIZE_MAX);
     int code = check_tools(tools, error);
-    if (code == ETHOS_OK && edit_fits(text, text, tools))
+    if (code == ETHOS_OK && is_edit_as_wanted(text, text, tools))
         code = str_add(&edited, text) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
     else if (code == ETHOS_OK)
         code = edit_policy(text, tools, &edited, error);
-    if (code == ETHOS_OK && (!edit_fits(text, str_view(&edited), tools) ||
+    if (code == ETHOS_OK && (!is_edit_as_wanted(text, str_view(&edited), tools) ||
                              (is_yaml(text, false) && !is_yaml(str_view(&edited), false))))
         code = refuse_lines("mcp.yaml", error);
     if (code == ETHOS_OK)

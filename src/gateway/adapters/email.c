@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/models/endpoint.h"
 #include "base/err.h"
 #include "base/system/os.h"
 #include "base/view.h"
@@ -532,7 +533,7 @@ static void handle_mail_event(struct email *self, struct mail_event *event)
     }
 }
 
-static struct mail_event *take_event(struct email *self)
+static struct mail_event *take_mail_event(struct email *self)
 {
     pthread_mutex_lock(&self->mutex);
     struct mail_event *event = self->first;
@@ -554,7 +555,7 @@ static int64_t step_email(struct channel_adapter *adapter, int64_t now_ms)
     struct email *self = (struct email *)adapter;
     struct mail_event *event;
     (void)now_ms;
-    while ((event = take_event(self))) {
+    while ((event = take_mail_event(self))) {
         handle_mail_event(self, event);
         free_event(event);
     }
@@ -626,7 +627,7 @@ static void close_email(struct channel_adapter *adapter)
         wake_thread(self);
         pthread_join(self->thread, NULL);
     }
-    while ((event = take_event(self)))
+    while ((event = take_mail_event(self)))
         free_event(event);
     while (self->out_first) {
         struct mail_outgoing *outgoing = self->out_first;
@@ -649,8 +650,7 @@ static bool is_loopback_url(const char *url)
     CURLU *parsed = curl_url();
     if (parsed && curl_url_set(parsed, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
         curl_url_get(parsed, CURLUPART_HOST, &host, 0) == CURLUE_OK)
-        loopback = strcmp(host, "127.0.0.1") == 0 || strcmp(host, "localhost") == 0 ||
-                   strcmp(host, "[::1]") == 0;
+        loopback = endpoint_is_loopback_host(host);
     curl_free(host);
     curl_url_cleanup(parsed);
     return loopback;

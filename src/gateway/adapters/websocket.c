@@ -16,6 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "agent/models/endpoint.h"
 #include "base/err.h"
 #include "base/view.h"
 
@@ -178,17 +179,11 @@ static void free_address(struct socket_address *address)
     curl_free(address->query);
 }
 
-static bool is_loopback_host(const char *host)
-{
-    return strcmp(host, "127.0.0.1") == 0 || strcasecmp(host, "localhost") == 0 ||
-           strcmp(host, "[::1]") == 0;
-}
-
 bool websocket_url_is_trusted(const char *url, const char *domain, bool loopback)
 {
     struct socket_address address;
     bool trusted = parse_address(url, &address);
-    if (trusted && loopback && is_loopback_host(address.host)) {
+    if (trusted && loopback && endpoint_is_loopback_host(address.host)) {
         trusted = strcmp(address.scheme, "ws") == 0 || strcmp(address.scheme, "wss") == 0;
     } else if (trusted) {
         size_t host = strlen(address.host), below = strlen(domain);
@@ -483,7 +478,7 @@ static void close_connection(struct websockets *websockets, unsigned id, int cod
     lws_cancel_service(self->context);
 }
 
-static bool take_event(struct websockets *websockets, struct websocket_event *out)
+static bool take_socket_event(struct websockets *websockets, struct websocket_event *out)
 {
     struct socket_client *self = (struct socket_client *)websockets;
     pthread_mutex_lock(&self->mutex);
@@ -518,14 +513,14 @@ static void free_client(struct websockets *websockets)
     }
     if (self->context)
         lws_context_destroy(self->context);
-    while (take_event(websockets, &event))
+    while (take_socket_event(websockets, &event))
         str_release(&event.text);
     pthread_mutex_destroy(&self->mutex);
     free(self);
 }
 
 static const struct websockets_ops client_ops = {connect_url, send_frame_text, close_connection,
-                                                 take_event, free_client};
+                                                 take_socket_event, free_client};
 
 static bool start_socket_thread(struct socket_client *self)
 {

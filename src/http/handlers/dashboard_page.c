@@ -109,7 +109,7 @@ static void add_look(struct http_call *call)
 /* Which home it is, for what the browser keeps of it: another one may be served here tomorrow. */
 static void add_home(struct http_call *call)
 {
-    str_printf(&call->out, " data-home=\"%s\"", login_place(auth_login(call->http->auth)));
+    str_printf(&call->out, " data-home=\"%s\"", login_home_id(auth_login(call->http->auth)));
 }
 
 static void add_page(struct http_call *call, struct ethos_view page)

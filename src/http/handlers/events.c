@@ -172,7 +172,7 @@ void http_events(struct http_call *call)
     struct ethos_error error;
     const char *last = events_last_id(call);
     uint64_t at = hub_head(self->hub), place = 0;
-    if (op_event_allowed(false, call->rights, &error) != ETHOS_OK) {
+    if (op_event_check_allowed(false, call->rights, &error) != ETHOS_OK) {
         http_answer_failure(call, &error);
         return;
     }
@@ -246,7 +246,7 @@ static void follow_home(struct events *self, struct op_events *source)
     const struct op_event_to to = {tell_home, report_lost_events, publish_session_event, self};
     int64_t swept = os_monotonic_ms();
     int last = ETHOS_OK;
-    atomic_store(&self->elsewhere, op_events_elsewhere(source));
+    atomic_store(&self->elsewhere, op_events_is_remote(source));
     if (atomic_load(&self->followers) > 0) { // who came before has missed what was before
         report_lost_events(self);
         http_ring(self->http);
@@ -254,12 +254,12 @@ static void follow_home(struct events *self, struct op_events *source)
     while (!wait_for_change(self, op_events_fd(source),
                             sooner_timeout(op_events_wait_ms(source), SWEEP_MS))) {
         struct ethos_error error = {0};
-        int code = op_events_take(source, &to, &error);
+        int code = op_events_dispatch(source, &to, &error);
         if (code != ETHOS_OK && code != last)
             http_log(self->http, ETHOS_LOG_WARN, "events: %s", error.text);
         last = code;
-        atomic_store(&self->elsewhere, op_events_elsewhere(source));
-        if (op_events_unsure(source))
+        atomic_store(&self->elsewhere, op_events_is_remote(source));
+        if (op_events_should_check_health(source))
             atomic_store(&self->unsure, true);
         if (self->told)
             http_ring(self->http);

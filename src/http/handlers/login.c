@@ -68,7 +68,7 @@ static int sign_in(struct http_call *call, const char *given, char out[HASH_HEX_
     code = auth_add_browser(call, name, out, error);
     if (code != ETHOS_OK) {
         *out = 0;
-        login_put_back(auth_login(auth), view_str(given), os_now_ms(), NULL);
+        login_restore(auth_login(auth), view_str(given), os_now_ms(), NULL);
     }
     return code;
 }

@@ -123,7 +123,7 @@ int rpc_decode(struct ethos_view body, json_t **out_input, struct ethos_error *e
 
 bool shape_served(const struct op *op)
 {
-    return op && op->run && !(op->effect & OP_LOCAL) && op_here(op);
+    return op && op->run && !(op->effect & OP_LOCAL) && op_is_in_program(op);
 }
 
 /* "memory/get" or "memory/get/" as "memory.get", "memory/chunks/add" as "memory.chunks.add"; "" for others. */

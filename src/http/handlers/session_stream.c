@@ -232,7 +232,7 @@ void http_sse(struct http_call *call)
     struct ethos_error error;
     bool full;
     size_t size = strlen(call->rest);
-    if (op_event_allowed(true, call->rights, &error) != ETHOS_OK) {
+    if (op_event_check_allowed(true, call->rights, &error) != ETHOS_OK) {
         http_answer_failure(call, &error);
         return;
     }

@@ -35,7 +35,8 @@
     "memory:read|memory:write|sessions:read|sessions:write|personalities:read|chat:send|store|"    \
     "personalities:write|tools:approve|events:subscribe|metrics:read"
 
-static int open_store(struct op_call *call, struct ethos_sessions **out, struct ethos_error *error)
+static int open_key_store(struct op_call *call, struct ethos_sessions **out,
+                          struct ethos_error *error)
 {
     int code = ethos_sessions(call->ethos, out, error);
     if (code == ETHOS_OK && !SLOT_SESSIONS((*out), keys))
@@ -43,7 +44,7 @@ static int open_store(struct op_call *call, struct ethos_sessions **out, struct 
     return code;
 }
 
-bool keys_supported(const struct ethos_sessions *store)
+bool op_store_has_keys(const struct ethos_sessions *store)
 {
     return SLOT_SESSIONS(store, keys) && SLOT_SESSIONS(store, key_add) &&
            SLOT_SESSIONS(store, key_revoke) && SLOT_SESSIONS(store, key_used) &&
@@ -53,8 +54,8 @@ bool keys_supported(const struct ethos_sessions *store)
 /* ---- lists ---------------------------------------------------------------------------------- */
 
 /* An array of words, joined by commas. */
-static int join(const struct op_call *call, const char *name, struct str *out,
-                struct ethos_error *error)
+static int join_words(const struct op_call *call, const char *name, struct str *out,
+                      struct ethos_error *error)
 {
     size_t index;
     json_t *item;
@@ -83,19 +84,19 @@ static json_t *split_words(const char *list, const char *start)
     return array;
 }
 
-static json_t *split(const char *list)
+static json_t *split_all(const char *list)
 {
     return split_words(list, "");
 }
 
-static bool is_limited(const char *scopes)
+static bool has_limits(const char *scopes)
 {
     return strncmp(scopes, LIMITS_SCOPE, strlen(LIMITS_SCOPE)) == 0;
 }
 
 static json_t *split_scopes(const char *scopes)
 {
-    return split_words(scopes, is_limited(scopes) ? LIMITS_SCOPE : "");
+    return split_words(scopes, has_limits(scopes) ? LIMITS_SCOPE : "");
 }
 
 /* "https://host[:port]" */
@@ -117,7 +118,7 @@ static int check_origins(const struct op_call *call, struct ethos_error *error)
 }
 
 /* "personality:ID", "user:ID", "workspace:ID" */
-static int check_only(const struct op_call *call, struct ethos_error *error)
+static int check_limits_argument(const struct op_call *call, struct ethos_error *error)
 {
     size_t index;
     json_t *item;
@@ -154,7 +155,7 @@ static int join_scopes(const struct op_call *call, struct str *out, struct ethos
 }
 
 /* An agent's key never has what is for machines. */
-static int check_agent(const struct op_call *call, struct ethos_error *error)
+static int check_agent_rights(const struct op_call *call, struct ethos_error *error)
 {
     size_t index;
     json_t *item;
@@ -184,7 +185,7 @@ static int make_secret(char out[KEY_SIZE], struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int check_name(const char *name, struct ethos_error *error)
+static int check_key_name(const char *name, struct ethos_error *error)
 {
     for (const char *at = name; *at; at++)
         if ((unsigned char)*at < ' ' || *at == 0x7F)
@@ -194,12 +195,12 @@ static int check_name(const char *name, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int keep(struct op_call *call, struct ethos_key *key, const char *secret,
-                struct ethos_error *error)
+static int store_key(struct op_call *call, struct ethos_key *key, const char *secret,
+                     struct ethos_error *error)
 {
     struct ethos_sessions *store;
     char hash[HASH_HEX_SIZE];
-    int code = open_store(call, &store, error);
+    int code = open_key_store(call, &store, error);
     hash_hex(view_str(secret), hash);
     key->hash = hash;
     if (code == ETHOS_OK && !call->dry_run)
@@ -207,8 +208,8 @@ static int keep(struct op_call *call, struct ethos_key *key, const char *secret,
     return code;
 }
 
-static int create(struct op_call *call, const struct str *scopes, const struct str *origins,
-                  struct op_result *result, struct ethos_error *error)
+static int create_key(struct op_call *call, const struct str *scopes, const struct str *origins,
+                      struct op_result *result, struct ethos_error *error)
 {
     char secret[KEY_SIZE], prefix[KEY_PREFIX + 1];
     const char *name = op_string(call, "name");
@@ -220,37 +221,37 @@ static int create(struct op_call *call, const struct str *scopes, const struct s
                             .origins = origins->data,
                             .agent = op_flag(call, "agent")};
     if (code == ETHOS_OK)
-        code = keep(call, &key, secret, error);
+        code = store_key(call, &key, secret, error);
     if (code == ETHOS_OK)
         code = op_return_change(call, result,
                                 json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:b}", "key", secret,
                                           "prefix", prefix, "name", name, "scopes",
                                           split_scopes(scopes->data), "only",
                                           split_words(scopes->data, LIMITS_ONLY), "allowedOrigins",
-                                          split(origins->data), "agent", key.agent),
+                                          split_all(origins->data), "agent", key.agent),
                                 error);
     explicit_bzero(secret, sizeof secret);
     return code;
 }
 
-static int run_create(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_create_key(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct str scopes, origins;
     str_init(&scopes, MAX_LIST);
     str_init(&origins, MAX_LIST);
-    int code = check_name(op_string(call, "name"), error);
+    int code = check_key_name(op_string(call, "name"), error);
     if (code == ETHOS_OK)
-        code = check_agent(call, error);
+        code = check_agent_rights(call, error);
     if (code == ETHOS_OK)
         code = check_origins(call, error);
     if (code == ETHOS_OK)
-        code = check_only(call, error);
+        code = check_limits_argument(call, error);
     if (code == ETHOS_OK)
         code = join_scopes(call, &scopes, error);
     if (code == ETHOS_OK)
-        code = join(call, "origin", &origins, error);
+        code = join_words(call, "origin", &origins, error);
     if (code == ETHOS_OK)
-        code = create(call, &scopes, &origins, result, error);
+        code = create_key(call, &scopes, &origins, result, error);
     str_release(&scopes);
     str_release(&origins);
     return code;
@@ -263,7 +264,7 @@ static bool is_browser(const struct ethos_key *key)
     return view_starts(view_str(key->prefix), VIEW(ETHOS_BROWSER_PREFIX));
 }
 
-static int add_row(void *arg, const struct ethos_key *key)
+static int add_key_row(void *arg, const struct ethos_key *key)
 {
     json_t **rows = arg;
     if (is_browser(key))
@@ -272,8 +273,8 @@ static int add_row(void *arg, const struct ethos_key *key)
                  json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "prefix",
                            op_json_string(key->prefix), "name", op_json_string(key->name), "scopes",
                            split_scopes(key->scopes), "only", split_words(key->scopes, LIMITS_ONLY),
-                           "allowedOrigins", split(key->origins), "agent", key->agent, "createdAt",
-                           op_json_string(key->created_at), "lastUsedAt",
+                           "allowedOrigins", split_all(key->origins), "agent", key->agent,
+                           "createdAt", op_json_string(key->created_at), "lastUsedAt",
                            op_json_string(key->last_used_at), "revokedAt",
                            op_json_string(key->revoked_at)));
     return *rows ? ETHOS_OK : ETHOS_NOMEM;
@@ -300,12 +301,12 @@ static int add_browser(void *arg, const struct ethos_key *key)
     return *rows ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int list_rows(struct op_call *call, ethos_key_fn *each, struct op_result *result,
-                     struct ethos_error *error)
+static int list_key_rows(struct op_call *call, ethos_key_fn *each, struct op_result *result,
+                         struct ethos_error *error)
 {
     struct ethos_sessions *store;
     json_t *rows = json_array();
-    int code = open_store(call, &store, error);
+    int code = open_key_store(call, &store, error);
     if (code == ETHOS_OK)
         code = store->ops->keys(store, each, &rows, error);
     json_t *json = json_pack("{s:o}", "items", rows);
@@ -317,18 +318,19 @@ static int list_rows(struct op_call *call, ethos_key_fn *each, struct op_result 
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_list_keys(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return list_rows(call, add_row, result, error);
+    return list_key_rows(call, add_key_row, result, error);
 }
 
-static int run_browsers(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_list_browsers(struct op_call *call, struct op_result *result,
+                             struct ethos_error *error)
 {
-    return list_rows(call, add_browser, result, error);
+    return list_key_rows(call, add_browser, result, error);
 }
 
 /* The keys, or browsers, that somebody means. */
-struct meant {
+struct named_keys {
     const char *given; /* a prefix or a name */
     bool browsers;
     bool exact;            /* one has this prefix */
@@ -337,9 +339,9 @@ struct meant {
     struct str prefixes; /* of the valid ones */
 };
 
-static int find_meant(void *arg, const struct ethos_key *key)
+static int match_key(void *arg, const struct ethos_key *key)
 {
-    struct meant *meant = arg;
+    struct named_keys *meant = arg;
     if (is_browser(key) != meant->browsers)
         return ETHOS_OK;
     meant->exact |= strcmp(key->prefix, meant->given) == 0;
@@ -354,7 +356,7 @@ static int find_meant(void *arg, const struct ethos_key *key)
     return ETHOS_OK;
 }
 
-static int refuse_meant(const struct meant *meant, struct ethos_error *error)
+static int refuse_named_key(const struct named_keys *meant, struct ethos_error *error)
 {
     const char *what = meant->browsers ? "browser" : "key",
                *command = meant->browsers ? "browsers" : "api-key";
@@ -366,21 +368,21 @@ static int refuse_meant(const struct meant *meant, struct ethos_error *error)
                    : err_hint(error, code, "ethos %s list shows them", command);
 }
 
-static int revoke(struct op_call *call, bool browsers, struct op_result *result,
-                  struct ethos_error *error)
+static int revoke_key(struct op_call *call, bool browsers, struct op_result *result,
+                      struct ethos_error *error)
 {
     struct ethos_sessions *store;
-    struct meant meant = {.given = op_string(call, "prefix"), .browsers = browsers};
+    struct named_keys meant = {.given = op_string(call, "prefix"), .browsers = browsers};
     str_init(&meant.prefixes, MAX_LIST);
-    int code = open_store(call, &store, error);
+    int code = open_key_store(call, &store, error);
     if (code == ETHOS_OK)
-        code = store->ops->keys(store, find_meant, &meant, error);
+        code = store->ops->keys(store, match_key, &meant, error);
     const char *prefix = meant.exact                              ? meant.given
                          : meant.valid == 1                       ? meant.valid_prefix
                          : meant.valid == 0 && meant.revoked == 1 ? meant.revoked_prefix
                                                                   : NULL;
     if (code == ETHOS_OK && !prefix)
-        code = refuse_meant(&meant, error);
+        code = refuse_named_key(&meant, error);
     if (code == ETHOS_OK && !call->dry_run)
         code = store->ops->key_revoke(store, prefix, error);
     if (code == ETHOS_OK)
@@ -390,14 +392,15 @@ static int revoke(struct op_call *call, bool browsers, struct op_result *result,
     return code;
 }
 
-static int run_revoke(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_revoke_key(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return revoke(call, false, result, error);
+    return revoke_key(call, false, result, error);
 }
 
-static int run_sign_out(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_revoke_browser(struct op_call *call, struct op_result *result,
+                              struct ethos_error *error)
 {
-    return revoke(call, true, result, error);
+    return revoke_key(call, true, result, error);
 }
 
 static const struct op_arg create_args[] = {
@@ -423,14 +426,14 @@ static const struct op_arg list_args[] = {ARG_PAGE, ARG_END};
 const struct op ops_keys[] = {
     {"apiKeys.create", "api-key create", "Create a key for a program; it is shown once",
      "ethos api-key create laptop --scope memory:read", create_args, OP_OWNER,
-     OP_WRITES | OP_DATABASE, run_create},
+     OP_WRITES | OP_DATABASE, run_create_key},
     {"apiKeys.list", "api-key list", "List the keys of programs", "ethos api-key list", list_args,
-     OP_OWNER, OP_IDEMPOTENT | OP_DATABASE, run_list},
+     OP_OWNER, OP_IDEMPOTENT | OP_DATABASE, run_list_keys},
     {"apiKeys.revoke", "api-key revoke", "Revoke a key", "ethos api-key revoke laptop", revoke_args,
-     OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_DATABASE, run_revoke},
+     OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_DATABASE, run_revoke_key},
     {"browsers.list", "browsers list", "List the browsers that are signed in",
-     "ethos browsers list", list_args, OP_OWNER, OP_IDEMPOTENT | OP_DATABASE, run_browsers},
+     "ethos browsers list", list_args, OP_OWNER, OP_IDEMPOTENT | OP_DATABASE, run_list_browsers},
     {"browsers.revoke", "browsers revoke", "Sign a browser out",
      "ethos browsers revoke browser-8d1f0c2a", sign_out_args, OP_OWNER,
-     OP_WRITES | OP_IDEMPOTENT | OP_DATABASE, run_sign_out},
+     OP_WRITES | OP_IDEMPOTENT | OP_DATABASE, run_revoke_browser},
     {0}};

@@ -9,6 +9,6 @@
 #include <ethos/session.h>
 
 /* Whether the store keeps API keys: it has all five functions for them, or none. */
-bool keys_supported(const struct ethos_sessions *store);
+bool op_store_has_keys(const struct ethos_sessions *store);
 
 #endif

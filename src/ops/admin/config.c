@@ -56,8 +56,9 @@ static const char *backend_name(struct op_call *call, const struct yaml_table *t
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-static int edit_all(struct ethos_view old, const char *path, const struct settings_change *changes,
-                    size_t count, struct str *text, struct ethos_error *error)
+static int edit_settings(struct ethos_view old, const char *path,
+                         const struct settings_change *changes, size_t count, struct str *text,
+                         struct ethos_error *error)
 {
     struct str next;
     int code = str_add(text, old) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
@@ -100,8 +101,8 @@ static int mask_text(struct op_call *call, struct ethos_view text, const char *p
     return code == ETHOS_OK && str_code(out) != ETHOS_OK ? err_nomem(error) : code;
 }
 
-static int show_change(struct op_call *call, struct ethos_view old, struct ethos_view text,
-                       const char *path, struct str *out, struct ethos_error *error)
+static int print_masked_change(struct op_call *call, struct ethos_view old, struct ethos_view text,
+                               const char *path, struct str *out, struct ethos_error *error)
 {
     struct str before, after;
     str_init(&before, SIZE_MAX);
@@ -116,21 +117,22 @@ static int show_change(struct op_call *call, struct ethos_view old, struct ethos
     return code;
 }
 
-static int write_locked(struct op_call *call, int dir, const char *folder, const char *path,
-                        const struct settings_change *changes, size_t count,
-                        struct op_result *result, struct ethos_error *error)
+static int write_under_lock(struct op_call *call, int dir, const char *folder, const char *path,
+                            const struct settings_change *changes, size_t count,
+                            struct op_result *result, struct ethos_error *error)
 {
     struct str old, text;
     str_init(&old, ETHOS_MAX_YAML_BYTES + 1);
     str_init(&text, ETHOS_MAX_YAML_BYTES);
     int code = home_read(dir, path, ETHOS_MAX_YAML_BYTES, &old, NULL, error);
     if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
-        code = edit_all(str_view(&old), path, changes, count, &text, error);
+        code = edit_settings(str_view(&old), path, changes, count, &text, error);
     bool changed = !view_eq(str_view(&old), str_view(&text));
     if (code == ETHOS_OK && changed && !call->dry_run)
         code = home_replace(dir, folder, FILE_NAME, str_view(&text), error);
     else if (code == ETHOS_OK && changed)
-        code = show_change(call, str_view(&old), str_view(&text), path, &result->text, error);
+        code = print_masked_change(call, str_view(&old), str_view(&text), path, &result->text,
+                                   error);
     str_release(&old);
     str_release(&text);
     return code;
@@ -152,7 +154,7 @@ int settings_write(struct op_call *call, const char *folder, const struct settin
     if (!call->dry_run)
         code = home_lock(dir, FILE_NAME, &lock, error);
     if (code == ETHOS_OK)
-        code = write_locked(call, dir, folder, path, changes, count, result, error);
+        code = write_under_lock(call, dir, folder, path, changes, count, result, error);
     if (lock >= 0)
         os_close(lock);
     if (dir >= 0)
@@ -163,40 +165,43 @@ int settings_write(struct op_call *call, const char *folder, const struct settin
 /* ---- whose settings -------------------------------------------------------------------------- */
 
 /* The file that a call is about. */
-struct place {
+struct settings_file {
     const char *personality; /* NULL: the home */
     const struct config *home, *own;
     char folder[ETHOS_MAX_ID + 32], path[ETHOS_MAX_ID + 64];
 };
 
-static void name_place(struct op_call *call, struct place *out)
+static void name_settings_file(struct op_call *call, struct settings_file *out)
 {
-    *out = (struct place){.personality = call->request ? call->request->personality : NULL};
+    *out = (struct settings_file){.personality = call->request ? call->request->personality : NULL};
     if (out->personality)
         snprintf(out->folder, sizeof out->folder, "personalities/%s", out->personality);
     snprintf(out->path, sizeof out->path, "%s%s" FILE_NAME, out->folder, *out->folder ? "/" : "");
 }
 
-static int load_place(struct op_call *call, struct place *out, struct ethos_error *error)
+static int load_settings_file(struct op_call *call, struct settings_file *out,
+                              struct ethos_error *error)
 {
-    name_place(call, out);
+    name_settings_file(call, out);
     return service_config(call->ethos, out->personality, &out->home, &out->own, error);
 }
 
-static const char *place_provider(const struct place *place)
+static const char *configured_backend(const struct settings_file *place)
 {
     return config_backend(place->home, place->own);
 }
 
 /* A setting of one personality must not make one by a slip of the finger. */
-static int check_place(struct op_call *call, const struct place *place, struct ethos_error *error)
+static int require_personality(struct op_call *call, const struct settings_file *place,
+                               struct ethos_error *error)
 {
     return place->personality ? personalities_require(call, place->personality, true, error)
                               : ETHOS_OK;
 }
 
 /* Lists what a personality's file may say. */
-static int refuse_key(const struct place *place, const char *key, struct ethos_error *error)
+static int refuse_personality_key(const struct settings_file *place, const char *key,
+                                  struct ethos_error *error)
 {
     struct str names;
     str_init(&names, SIZE_MAX);
@@ -230,7 +235,7 @@ static json_t *option_value(const struct ethos_option *options, const char *key,
 }
 
 /* The same for settings of the backend of this name, or NULL. */
-static json_t *shown_value(const char *name, const char *key, const char *value)
+static json_t *backend_option_value(const char *name, const char *key, const char *value)
 {
     struct backend backend = find_backend(name);
     json_t *json = option_value(backend_options(&backend), key, value);
@@ -238,30 +243,32 @@ static json_t *shown_value(const char *name, const char *key, const char *value)
     return json;
 }
 
-static json_t *option_row(const struct place *place, const struct config_option *option)
+static json_t *option_row(const struct settings_file *place, const struct config_option *option)
 {
     const char *own = config_own(place->own, option->key);
     const char *value = own ? own : config_own(place->home, option->key);
     return json_pack("{s:s, s:o, s:s, s:s}", "key", option->key, "value",
-                     shown_value(NULL, option->key, value ? value : option->fallback), "from",
+                     backend_option_value(NULL, option->key, value ? value : option->fallback),
+                     "from",
                      own     ? place->path
                      : value ? FILE_NAME
                              : "default",
                      "help", option->help);
 }
 
-static bool is_family(const struct config_option *option)
+static bool is_key_family(const struct config_option *option)
 {
     return option->key[strlen(option->key) - 1] == '*';
 }
 
 /* The options that have an effect, then what else the file says. */
-static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_list_settings(struct op_call *call, struct op_result *result,
+                             struct ethos_error *error)
 {
-    struct place place;
-    int code = load_place(call, &place, error);
+    struct settings_file place;
+    int code = load_settings_file(call, &place, error);
     if (code == ETHOS_OK)
-        code = check_place(call, &place, error);
+        code = require_personality(call, &place, error);
     if (code != ETHOS_OK)
         return code;
     json_t *rows = json_array();
@@ -269,16 +276,16 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     const unsigned idle = config_is_vector(place.home, place.own) ? 0 : CONFIG_VECTOR;
     for (const struct config_option *option = config_options; option->key; option++) {
         bool listed = (option->where & where) && !(option->where & (CONFIG_KEPT | idle)) &&
-                      !is_family(option) && strcmp(option->key, "memory") != 0;
+                      !is_key_family(option) && strcmp(option->key, "memory") != 0;
         if (listed)
             op_json_push(&rows, option_row(&place, option));
     }
     const struct config *file = place.own ? place.own : place.home;
-    struct backend backend = find_backend(place_provider(&place));
+    struct backend backend = find_backend(configured_backend(&place));
     for (size_t i = 0; i < file->table.count; i++) {
         const struct yaml_pair *pair = &file->table.pairs[i];
         const struct config_option *option = config_find(pair->key);
-        bool known = option && !(option->where & CONFIG_KEPT) && !is_family(option);
+        bool known = option && !(option->where & CONFIG_KEPT) && !is_key_family(option);
         if (!known)
             op_json_push(
                 &rows, json_pack("{s:o, s:o, s:s, s:s}", "key", op_json_string(pair->key), "value",
@@ -290,7 +297,7 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     return op_return(result, rows, error);
 }
 
-static int unknown_key(const char *key, struct ethos_error *error)
+static int refuse_unknown_key(const char *key, struct ethos_error *error)
 {
     const char *nearest = config_nearest(key);
     int code = err_set(error, ETHOS_NOTFOUND, "no such setting: %s", key);
@@ -298,38 +305,39 @@ static int unknown_key(const char *key, struct ethos_error *error)
                    : err_hint(error, code, "ethos config list shows them all");
 }
 
-static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_get_setting(struct op_call *call, struct op_result *result,
+                           struct ethos_error *error)
 {
-    struct place place;
+    struct settings_file place;
     const char *key = op_string(call, "key");
-    int code = load_place(call, &place, error);
+    int code = load_settings_file(call, &place, error);
     if (code == ETHOS_OK)
-        code = check_place(call, &place, error);
+        code = require_personality(call, &place, error);
     if (code != ETHOS_OK)
         return code;
     const char *own = config_own(place.own, key); // also what has no meaning here, such as a model
     const char *value = own ? own : config_get(place.home, place.own, key);
     if (!value && !config_find(key))
-        return unknown_key(key, error);
+        return refuse_unknown_key(key, error);
     return op_return(result,
                      json_pack("{s:s, s:o}", "key", key, "value",
-                               shown_value(place_provider(&place), key, value)),
+                               backend_option_value(configured_backend(&place), key, value)),
                      error);
 }
 
-static bool names_provider(const char *key)
+static bool is_provider_key(const char *key)
 {
     return strcmp(key, "memory.provider") == 0 || strcmp(key, "memory") == 0;
 }
 
 /* Whether a key says which backend it is. */
-static bool names_backend(const char *key)
+static bool is_backend_key(const char *key)
 {
-    return names_provider(key) || strcmp(key, VECTOR_STORE) == 0;
+    return is_provider_key(key) || strcmp(key, VECTOR_STORE) == 0;
 }
 
 /* A value that would make every later command fail is refused now. */
-static int check_meaning(const char *key, const char *value, struct ethos_error *error)
+static int check_setting_value(const char *key, const char *value, struct ethos_error *error)
 {
     char scope[ETHOS_MAX_SCOPE];
     struct backend backend = {0};
@@ -337,9 +345,9 @@ static int check_meaning(const char *key, const char *value, struct ethos_error 
         return scope_make(SCOPE_PERSONALITY, value, scope, error);
     if (strcmp(key, "user.id") == 0)
         return scope_make(SCOPE_USER, value, scope, error);
-    if (!names_backend(key) || *value == '/') // a shared object is looked at when it is used
+    if (!is_backend_key(key) || *value == '/') // a shared object is looked at when it is used
         return ETHOS_OK;
-    if (names_provider(key) && strcmp(value, VECTOR_NAME) == 0)
+    if (is_provider_key(key) && strcmp(value, VECTOR_NAME) == 0)
         return ETHOS_OK;
     int code = registry_find(value, &backend, error);
     registry_release(&backend);
@@ -347,22 +355,23 @@ static int check_meaning(const char *key, const char *value, struct ethos_error 
 }
 
 /* memory.options.user: whether a personality's backend has the profiles, too. Not the backend's to know. */
-static bool is_people(const struct settings_change *change)
+static bool is_profile_option(const struct settings_change *change)
 {
     return strcmp(change->key, SECRETS_PREFIX "user") == 0 &&
            (strcmp(change->value, "true") == 0 || strcmp(change->value, "false") == 0);
 }
 
 /* An option is one that the backend has; a shared object that is not there yet cannot be asked. */
-static int check_option(const struct place *place, const struct settings_change *change,
+static int check_option(const struct settings_file *place, const struct settings_change *change,
                         struct ethos_error *error)
 {
     struct backend backend = {0};
     const size_t prefix = strlen(SECRETS_PREFIX);
-    const char *name = place_provider(place);
+    const char *name = configured_backend(place);
     if (strncmp(change->key, SECRETS_PREFIX, prefix) != 0 || !name)
         return ETHOS_OK;
-    if ((is_people(change) && place->personality) || config_is_vector_option(name, change->key))
+    if ((is_profile_option(change) && place->personality) ||
+        config_is_vector_option(name, change->key))
         return ETHOS_OK;
     int code = registry_find(name, &backend, error);
     if (code != ETHOS_OK)
@@ -377,7 +386,7 @@ static int check_option(const struct place *place, const struct settings_change 
     return err_hint(error, code, "first: ethos config set memory.provider NAME");
 }
 
-static int stop_at(void *arg, const char *scope)
+static int stop_at_first_scope(void *arg, const char *scope)
 {
     (void)arg;
     (void)scope;
@@ -385,20 +394,20 @@ static int stop_at(void *arg, const char *scope)
 }
 
 /* Whether memory that is in files now would be out of sight with another backend. */
-static bool leaves_files(struct op_call *call, const struct settings_change *change)
+static bool leaves_memory_in_files(struct op_call *call, const struct settings_change *change)
 {
     const char *name;
     struct ethos_provider *provider;
     struct ethos_error why;
-    if (!names_backend(change->key) ||
+    if (!is_backend_key(change->key) ||
         strcmp(change->value, config_find("memory.provider")->fallback) == 0 ||
         service_provider_for(call->ethos, NULL, &name, &provider, &why) != ETHOS_OK)
         return false;
     return backends_here(call->ethos, provider) && SLOT_PROVIDER(provider, scopes) &&
-           provider->ops->scopes(provider, stop_at, NULL, &why) == 1;
+           provider->ops->scopes(provider, stop_at_first_scope, NULL, &why) == 1;
 }
 
-static void note_waiting(void *arg, const struct ethos_finding *finding)
+static void keep_queue_finding(void *arg, const struct ethos_finding *finding)
 {
     json_t **note = arg;
     if (!*note && view_ends(view_str(finding->subject), VIEW("/queue")))
@@ -407,27 +416,27 @@ static void note_waiting(void *arg, const struct ethos_finding *finding)
 }
 
 /* Changes that wait for a backend which is about to be another one; NULL: there are none. */
-static json_t *leaves_waiting(struct op_call *call, const struct settings_change *change)
+static json_t *describe_waiting_changes(struct op_call *call, const struct settings_change *change)
 {
     const char *option = change->key + strlen(SECRETS_PREFIX);
     bool placed = strncmp(change->key, SECRETS_PREFIX, strlen(SECRETS_PREFIX)) == 0 &&
                   strcmp(option, "offline") != 0 && strcmp(option, "onOffline") != 0 &&
                   !config_is_vector_option(VECTOR_NAME, change->key);
     json_t *note = NULL;
-    if (placed || names_backend(change->key))
-        offline_check(service_root(call->ethos), note_waiting, &note, NULL);
+    if (placed || is_backend_key(change->key))
+        offline_check(service_root(call->ethos), keep_queue_finding, &note, NULL);
     return note;
 }
 
 /* An option of the backend before that the one named now does not have; NULL: there is none. */
-static json_t *leaves_option(struct op_call *call, const struct settings_change *change)
+static json_t *describe_foreign_option(struct op_call *call, const struct settings_change *change)
 {
     const struct config *home;
     struct ethos_error why;
     struct backend backend = {0};
     const size_t prefix = strlen(SECRETS_PREFIX);
     json_t *note = NULL;
-    if (names_backend(change->key) &&
+    if (is_backend_key(change->key) &&
         service_config(call->ethos, NULL, &home, NULL, &why) == ETHOS_OK)
         backend = find_backend(change->value && strcmp(change->value, VECTOR_NAME) != 0
                                    ? change->value
@@ -447,18 +456,19 @@ static json_t *leaves_option(struct op_call *call, const struct settings_change 
 }
 
 /* What to know about a change of where memory is; takes nothing along. */
-static void warn_of(struct op_call *call, const struct settings_change *change, json_t **json)
+static void add_backend_warning(struct op_call *call, const struct settings_change *change,
+                                json_t **json)
 {
-    json_t *note = leaves_waiting(call, change);
+    json_t *note = describe_waiting_changes(call, change);
     if (!note)
-        note = leaves_option(call, change);
+        note = describe_foreign_option(call, change);
     if (note)
         op_json_put(json, "warning", note);
 }
 
 /* A file that cannot be read as settings may be what is being mended. */
-static int check_change(struct op_call *call, struct place *place,
-                        const struct settings_change *change, struct ethos_error *error)
+static int check_option_change(struct op_call *call, struct settings_file *place,
+                               const struct settings_change *change, struct ethos_error *error)
 {
     struct ethos_error why;
     if (strncmp(change->key, SECRETS_PREFIX, strlen(SECRETS_PREFIX)) != 0 ||
@@ -471,32 +481,32 @@ static int check_change(struct op_call *call, struct place *place,
 /* ---- the mode vector ------------------------------------------------------------------------- */
 
 /* What is written together: a change of how memory is shown keeps where it is. */
-struct switching {
+struct mode_switch {
     struct settings_change changes[2];
     size_t count;
     bool was, is; /* that mode */
     char store[PATH_MAX];
 };
 
-static bool is_vector(const char *value)
+static bool is_vector_name(const char *value)
 {
     return value && strcmp(value, VECTOR_NAME) == 0;
 }
 
 /* A value NULL takes the mode out, and what was before stands there again. */
-static void plan_switch(const struct place *place, const struct settings_change *change,
-                        struct switching *out)
+static void plan_switch(const struct settings_file *place, const struct settings_change *change,
+                        struct mode_switch *out)
 {
     const struct config *file = place->own ? place->own : place->home;
     const char *named = config_own(file, "memory.provider"),
                *store = config_own(file, VECTOR_STORE);
     out->changes[out->count++] = *change;
-    if (!file || !names_provider(change->key))
+    if (!file || !is_provider_key(change->key))
         return;
     if (strcmp(change->key, "memory") == 0 && yaml_get(&file->table, "memory.provider"))
         out->changes[0].key = "memory.provider"; // which comes before its older name
-    out->was = is_vector(named);
-    out->is = is_vector(change->value);
+    out->was = is_vector_name(named);
+    out->is = is_vector_name(change->value);
     snprintf(out->store, sizeof out->store, "%s", config_backend(place->home, place->own));
     if (out->is && !out->was && (named || !place->personality))
         out->changes[out->count++] = (struct settings_change){VECTOR_STORE, out->store};
@@ -509,14 +519,15 @@ static void plan_switch(const struct place *place, const struct settings_change 
 }
 
 /* Whether more than what prompts show is another: memory is elsewhere. */
-static bool moves(const struct switching *switching)
+static bool moves_memory(const struct mode_switch *switching)
 {
     const char *value = switching->changes[0].value;
     return value && strcmp(value, switching->store) != 0;
 }
 
 /* What changes in the prompt. */
-static void tell_switch(const struct switching *switching, const struct place *place, json_t **json)
+static void add_switch_hint(const struct mode_switch *switching, const struct settings_file *place,
+                            json_t **json)
 {
     if (switching->is && !switching->was)
         op_json_put(
@@ -527,7 +538,7 @@ static void tell_switch(const struct switching *switching, const struct place *p
                 (long long)config_integer(place->home, place->own, VECTOR_OPTION "tailChars"),
                 (long long)config_integer(place->home, place->own, VECTOR_OPTION "topK"),
                 switching->store));
-    else if (switching->was && !switching->is && moves(switching))
+    else if (switching->was && !switching->is && moves_memory(switching))
         op_json_put(json, "hint",
                     json_sprintf("memory is in %s now, and what is in %s stays there; to go back "
                                  "to it: ethos config set memory %s",
@@ -536,31 +547,32 @@ static void tell_switch(const struct switching *switching, const struct place *p
         op_json_put(json, "hint", json_string("prompts show as much of MEMORY.md as fits again"));
 }
 
-static int run_set(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_set_setting(struct op_call *call, struct op_result *result,
+                           struct ethos_error *error)
 {
     const struct settings_change change = {op_string(call, "key"), op_string(call, "value")};
     const struct config_option *option = config_find(change.key);
-    struct place place;
-    name_place(call, &place);
+    struct settings_file place;
+    name_settings_file(call, &place);
     if (!option || (!place.personality && !(option->where & CONFIG_HOME)))
-        return unknown_key(change.key, error);
+        return refuse_unknown_key(change.key, error);
     if (place.personality && !(option->where & CONFIG_PERSONALITY))
-        return refuse_key(&place, change.key, error);
-    int code = check_place(call, &place, error);
+        return refuse_personality_key(&place, change.key, error);
+    int code = require_personality(call, &place, error);
     if (code == ETHOS_OK)
         code = config_check(option, change.key, change.value, error);
     if (code == ETHOS_OK)
-        code = check_meaning(change.key, change.value, error);
+        code = check_setting_value(change.key, change.value, error);
     if (code == ETHOS_OK)
-        code = check_change(call, &place, &change, error);
+        code = check_option_change(call, &place, &change, error);
     if (code == ETHOS_OK && strcmp(change.key, "personality") == 0)
-        code = meant_personality(call, change.value, error);
-    struct switching switching = {.count = 0};
-    load_place(call, &place, NULL); // or it is being mended
+        code = check_mistyped_personality(call, change.value, error);
+    struct mode_switch switching = {.count = 0};
+    load_settings_file(call, &place, NULL); // or it is being mended
     if (code == ETHOS_OK)
         plan_switch(&place, &change, &switching);
     bool left = code == ETHOS_OK && !place.personality && !switching.is && !switching.was &&
-                leaves_files(call, &change);
+                leaves_memory_in_files(call, &change);
     if (code == ETHOS_OK)
         code = settings_write(call, place.folder, switching.changes, switching.count, result,
                               error);
@@ -568,17 +580,17 @@ static int run_set(struct op_call *call, struct op_result *result, struct ethos_
         return code;
     const char *provider = service_config(call->ethos, place.personality, &place.home, &place.own,
                                           NULL) == ETHOS_OK
-                               ? place_provider(&place)
+                               ? configured_backend(&place)
                                : NULL;
     json_t *json = json_pack("{s:s, s:o, s:s*}", "key", change.key, "value",
-                             shown_value(provider, change.key, change.value), "personality",
-                             place.personality);
+                             backend_option_value(provider, change.key, change.value),
+                             "personality", place.personality);
     if (option->where & CONFIG_KEPT)
         op_json_put(&json, "warning", json_string("without effect in this version"));
     if (!switching.is || !switching.was)
-        warn_of(call, &change, &json);
+        add_backend_warning(call, &change, &json);
     if (place.home)
-        tell_switch(&switching, &place, &json);
+        add_switch_hint(&switching, &place, &json);
     if (left)
         op_json_put(&json, "hint",
                     json_sprintf("memory in files stays there; to take it along: "
@@ -588,8 +600,8 @@ static int run_set(struct op_call *call, struct op_result *result, struct ethos_
 }
 
 /* What the file calls a key: memory.provider has an older name; NULL: it does not set it. */
-static int find_set(struct op_call *call, const char *path, const char *key, const char **name,
-                    struct ethos_error *error)
+static int find_key_in_file(struct op_call *call, const char *path, const char *key,
+                            const char **name, struct ethos_error *error)
 {
     int dir;
     struct arena arena;
@@ -608,9 +620,9 @@ static int find_set(struct op_call *call, const char *path, const char *key, con
         err_hint(error, code, "edit the file by hand");
     if (code == ETHOS_OK && yaml_find(&table, key))
         *name = key;
-    else if (code == ETHOS_OK && names_provider(key) && yaml_find(&table, "memory.provider"))
+    else if (code == ETHOS_OK && is_provider_key(key) && yaml_find(&table, "memory.provider"))
         *name = "memory.provider";
-    else if (code == ETHOS_OK && names_provider(key) && yaml_find(&table, "memory"))
+    else if (code == ETHOS_OK && is_provider_key(key) && yaml_find(&table, "memory"))
         *name = "memory";
     str_release(&text);
     arena_release(&arena);
@@ -619,21 +631,22 @@ static int find_set(struct op_call *call, const char *path, const char *key, con
 }
 
 /* The file is read as text, not as settings: the line to take out may be what every command refuses. */
-static int run_unset(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_unset_setting(struct op_call *call, struct op_result *result,
+                             struct ethos_error *error)
 {
     const char *key = op_string(call, "key"), *name;
     const struct config_option *option = config_find(key);
-    struct place place;
-    name_place(call, &place);
-    int code = check_place(call, &place, error);
+    struct settings_file place;
+    name_settings_file(call, &place);
+    int code = require_personality(call, &place, error);
     if (code != ETHOS_OK)
         return code;
-    code = find_set(call, place.path, key, &name, error);
+    code = find_key_in_file(call, place.path, key, &name, error);
     const struct settings_change change = {name, NULL};
-    struct switching switching = {.count = 0};
+    struct mode_switch switching = {.count = 0};
     if (code == ETHOS_OK && !name && !option)
-        return unknown_key(key, error);
-    load_place(call, &place, NULL); // or it is being mended
+        return refuse_unknown_key(key, error);
+    load_settings_file(call, &place, NULL); // or it is being mended
     if (code == ETHOS_OK && name) {
         plan_switch(&place, &change, &switching);
         code = settings_write(call, place.folder, switching.changes, switching.count, result,
@@ -643,14 +656,14 @@ static int run_unset(struct op_call *call, struct op_result *result, struct etho
         return code;
     const char *value = option ? option->fallback : NULL; // what holds now
     if ((place.personality || switching.was) && option &&
-        load_place(call, &place, NULL) == ETHOS_OK)
+        load_settings_file(call, &place, NULL) == ETHOS_OK)
         value = config_get(place.home, place.own, key);
     json_t *json = json_pack("{s:s, s:b, s:s?, s:s*}", "key", key, "changed", name != NULL, "value",
                              value, "personality", place.personality);
     if (name)
-        warn_of(call, &change, &json);
+        add_backend_warning(call, &change, &json);
     if (place.home)
-        tell_switch(&switching, &place, &json);
+        add_switch_hint(&switching, &place, &json);
     return op_return_change(call, result, json, error);
 }
 
@@ -673,12 +686,12 @@ static const struct op_arg set_args[] = {
 
 const struct op ops_config[] = {
     {"config.list", "config list", "List the settings and where they come from",
-     "ethos config list", no_args, OP_OWNER, OP_IDEMPOTENT | OP_LOCAL, run_list},
+     "ethos config list", no_args, OP_OWNER, OP_IDEMPOTENT | OP_LOCAL, run_list_settings},
     {"config.get", "config get", "Print one setting", "ethos config get prefetch.maxChars",
-     get_args, OP_OWNER, OP_IDEMPOTENT | OP_LOCAL, run_get},
+     get_args, OP_OWNER, OP_IDEMPOTENT | OP_LOCAL, run_get_setting},
     {"config.set", "config set", "Change one setting", "ethos config set memoryScope global",
-     set_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL, run_set},
+     set_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL, run_set_setting},
     {"config.unset", "config unset", "Reset one setting to its default",
      "ethos config unset memoryScope", get_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL,
-     run_unset},
+     run_unset_setting},
     {0}};

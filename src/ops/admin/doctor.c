@@ -36,7 +36,7 @@
 
 #define LEAST_ROOM 65536 /* bytes: with less, a write of a file and its history may fail */
 
-struct visit {
+struct checkup {
     struct op_call *call;
     json_t *findings;
     bool fix;
@@ -46,10 +46,10 @@ struct visit {
     bool home_absent; /* the home's own */
 };
 
-static void add(void *arg, const struct ethos_finding *finding)
+static void add_finding_row(void *arg, const struct ethos_finding *finding)
 {
     static const char *const names[] = {"fixed", "warning", "error"};
-    struct visit *visit = arg;
+    struct checkup *visit = arg;
     const char *problem = finding->problem;
     size_t size = strlen(finding->subject);
     if (strncmp(problem, finding->subject, size) == 0 && strncmp(problem + size, ": ", 2) == 0)
@@ -62,25 +62,27 @@ static void add(void *arg, const struct ethos_finding *finding)
                            "remedy", op_json_string(finding->remedy)));
 }
 
-static void find(struct visit *visit, enum ethos_severity severity, const char *subject,
-                 const char *problem, const char *remedy)
+static void report_problem(struct checkup *visit, enum ethos_severity severity, const char *subject,
+                           const char *problem, const char *remedy)
 {
     const struct ethos_finding finding = {severity, subject, problem, remedy};
-    add(visit, &finding);
+    add_finding_row(visit, &finding);
 }
 
-static void find_error(struct visit *visit, const char *subject, const struct ethos_error *error)
+static void report_error(struct checkup *visit, const char *subject,
+                         const struct ethos_error *error)
 {
     if (error->code == ETHOS_NOMEM)
         op_json_push(&visit->findings, NULL); // says nothing about the home; the whole visit failed
     else
-        find(visit, ETHOS_FINDING_ERROR, subject, error->text, *error->hint ? error->hint : NULL);
+        report_problem(visit, ETHOS_FINDING_ERROR, subject, error->text,
+                       *error->hint ? error->hint : NULL);
 }
 
 /* ---- the home ------------------------------------------------------------------------------ */
 
 /* Files are read whatever the disk is like; that nothing can be written shows at the next write only. */
-static void check_room(struct visit *visit, int dir, const char *path)
+static void check_disk_space(struct checkup *visit, int dir, const char *path)
 {
     struct statvfs disk;
     char problem[128];
@@ -88,20 +90,21 @@ static void check_room(struct visit *visit, int dir, const char *path)
         return;
     uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
     if (disk.f_flag & ST_RDONLY) {
-        find(visit, ETHOS_FINDING_WARNING, path, "the file system is mounted read-only",
-             "what is kept can be read; to write, mount it so or choose another --home");
+        report_problem(visit, ETHOS_FINDING_WARNING, path, "the file system is mounted read-only",
+                       "what is kept can be read; to write, mount it so or choose another --home");
     } else if (disk.f_blocks > 0 && room < LEAST_ROOM) {
         snprintf(problem, sizeof problem, "the disk is full: %llu KiB are free",
                  (unsigned long long)room / 1024);
-        find(visit, ETHOS_FINDING_ERROR, path, problem, "free some disk space");
+        report_problem(visit, ETHOS_FINDING_ERROR, path, problem, "free some disk space");
     } else if (disk.f_files > 0 && disk.f_favail == 0) {
-        find(visit, ETHOS_FINDING_ERROR, path, "the disk is full: it has no room for another file",
-             "delete files that nobody needs");
+        report_problem(visit, ETHOS_FINDING_ERROR, path,
+                       "the disk is full: it has no room for another file",
+                       "delete files that nobody needs");
     }
 }
 
 /* Nothing is read from a home that others may write to, so nothing else can be checked before. */
-static bool check_home(struct visit *visit)
+static bool check_home(struct checkup *visit)
 {
     struct stat info;
     struct ethos_error error = {0};
@@ -111,18 +114,18 @@ static bool check_home(struct visit *visit)
         return true;
     bool ok = os_fstat(dir, &info) != 0 || dir_private(&info, path, &error) == ETHOS_OK;
     bool fixed = !ok && visit->fix && os_fchmod(dir, info.st_mode & 07700) == 0;
-    check_room(visit, dir, path);
+    check_disk_space(visit, dir, path);
     os_close(dir);
     if (fixed)
-        find(visit, ETHOS_FINDING_FIXED, path, error.text, error.hint);
+        report_problem(visit, ETHOS_FINDING_FIXED, path, error.text, error.hint);
     else if (!ok)
-        find_error(visit, path, &error);
+        report_error(visit, path, &error);
     return ok || fixed;
 }
 
 /* ---- configuration ------------------------------------------------------------------------- */
 
-static void unknown_key(void *arg, const struct yaml_pair *pair)
+static void report_unknown_key(void *arg, const struct yaml_pair *pair)
 {
     char problem[256], remedy[256] = "";
     const char *nearest = config_nearest(pair->key);
@@ -130,22 +133,22 @@ static void unknown_key(void *arg, const struct yaml_pair *pair)
              pair->line, pair->key);
     if (nearest)
         snprintf(remedy, sizeof remedy, "did you mean %s?", nearest);
-    find(arg, ETHOS_FINDING_WARNING, "config.yaml", problem, nearest ? remedy : NULL);
+    report_problem(arg, ETHOS_FINDING_WARNING, "config.yaml", problem, nearest ? remedy : NULL);
 }
 
 /* "config.yaml:3: ..." as "line 3: ...", like what else is told of the file. */
-static void find_config_error(struct visit *visit, struct ethos_error *error)
+static void report_config_error(struct checkup *visit, struct ethos_error *error)
 {
     static const char name[] = "config.yaml", prefix[] = "config.yaml:";
     struct ethos_error told = *error;
     const char *line = error->text + strlen(prefix);
     if (strncmp(error->text, prefix, strlen(prefix)) == 0 && *line >= '0' && *line <= '9')
         snprintf(told.text, sizeof told.text, "line %s", line);
-    find_error(visit, name, &told);
+    report_error(visit, name, &told);
 }
 
 /* Rules that cannot be read exempt nobody. */
-static void check_rules(struct visit *visit)
+static void check_approval_rules(struct checkup *visit)
 {
     int home;
     struct arena arena;
@@ -155,13 +158,13 @@ static void check_rules(struct visit *visit)
         return;
     arena_init(&arena);
     if (rules_file_read(home, &arena, &policy, &error) != ETHOS_OK)
-        find_error(visit, POLICY_FILE, &error);
+        report_error(visit, POLICY_FILE, &error);
     arena_release(&arena);
     os_close(home);
 }
 
 /* Decisions that cannot be read allow nothing. */
-static void check_shown(struct visit *visit)
+static void check_shown_file(struct checkup *visit)
 {
     struct arena arena;
     struct shown_decisions found;
@@ -169,26 +172,27 @@ static void check_shown(struct visit *visit)
     char problem[64];
     arena_init(&arena);
     if (shown_file_read(visit->call->ethos, NULL, &arena, &found, &error) != ETHOS_OK) {
-        find_error(visit, SHOWN_FILE, &error);
+        report_error(visit, SHOWN_FILE, &error);
     } else if (found.damaged > 0) {
         snprintf(problem, sizeof problem, "%zu line%s cannot be read", found.damaged,
                  found.damaged == 1 ? "" : "s");
-        find(visit, ETHOS_FINDING_WARNING, SHOWN_FILE, problem,
-             "remove them; what they allowed is hidden, and ethos memory hidden lists it");
+        report_problem(
+            visit, ETHOS_FINDING_WARNING, SHOWN_FILE, problem,
+            "remove them; what they allowed is hidden, and ethos memory hidden lists it");
     }
     arena_release(&arena);
 }
 
 /* Whether the home's settings can be read. */
-static bool check_config(struct visit *visit)
+static bool check_config(struct checkup *visit)
 {
     const struct config *home;
     struct ethos_error error;
     if (service_config(visit->call->ethos, NULL, &home, NULL, &error) != ETHOS_OK) {
-        find_config_error(visit, &error);
+        report_config_error(visit, &error);
         return false;
     }
-    config_unknown(home, unknown_key, visit);
+    config_unknown(home, report_unknown_key, visit);
     for (size_t i = 0; i < home->table.count; i++) {
         const struct yaml_pair *pair = &home->table.pairs[i];
         const struct config_option *option = config_find(pair->key);
@@ -197,17 +201,17 @@ static bool check_config(struct visit *visit)
             continue;
         snprintf(problem, sizeof problem, "line %u: %s has no effect in this version", pair->line,
                  pair->key);
-        find(visit, ETHOS_FINDING_WARNING, "config.yaml", problem, NULL);
+        report_problem(visit, ETHOS_FINDING_WARNING, "config.yaml", problem, NULL);
     }
-    check_rules(visit);
-    check_shown(visit);
+    check_approval_rules(visit);
+    check_shown_file(visit);
     return true;
 }
 
 /* ---- people -------------------------------------------------------------------------------- */
 
 /* Whether the pair of an entry is in the set already; puts it there. */
-static bool pair_seen(json_t *seen, const json_t *entry)
+static bool was_pair_seen(json_t *seen, const json_t *entry)
 {
     struct str pair;
     str_init(&pair, ETHOS_MAX_MAP_BYTES);
@@ -220,7 +224,7 @@ static bool pair_seen(json_t *seen, const json_t *entry)
     return known;
 }
 
-static void check_entries(struct visit *visit, const json_t *entries)
+static void check_identity_entries(struct checkup *visit, const json_t *entries)
 {
     json_t *seen = json_object();
     size_t index;
@@ -229,38 +233,39 @@ static void check_entries(struct visit *visit, const json_t *entries)
         char subject[64];
         snprintf(subject, sizeof subject, "users/identity-map.json entry %zu", index + 1);
         if (!json_view(entry, "platform").data || !json_view(entry, "platformUserId").data)
-            find(visit, ETHOS_FINDING_WARNING, subject, "has no platform or platformUserId",
-                 "repair or remove it by hand");
+            report_problem(visit, ETHOS_FINDING_WARNING, subject,
+                           "has no platform or platformUserId", "repair or remove it by hand");
         else if (!scope_id_ok(json_view(entry, "userId")))
-            find(visit, ETHOS_FINDING_WARNING, subject, "its userId is not a valid id",
-                 "repair or remove it by hand");
-        else if (pair_seen(seen, entry))
-            find(visit, ETHOS_FINDING_WARNING, subject, "repeats an earlier entry, which wins",
-                 "remove one of them by hand");
+            report_problem(visit, ETHOS_FINDING_WARNING, subject, "its userId is not a valid id",
+                           "repair or remove it by hand");
+        else if (was_pair_seen(seen, entry))
+            report_problem(visit, ETHOS_FINDING_WARNING, subject,
+                           "repeats an earlier entry, which wins", "remove one of them by hand");
     }
     json_decref(seen);
 }
 
-static void repair_map(struct visit *visit, int dir, const struct identity_map *map)
+static void repair_identity_map(struct checkup *visit, int dir, const struct identity_map *map)
 {
     struct ethos_error error;
     bool copy = json_array_size(map->entries) > 0;
     if (identity_repair(dir, service_now_ms(visit->call->ethos), &error) == ETHOS_OK)
-        find(visit, ETHOS_FINDING_FIXED, "users/identity-map.json", map->problem,
-             copy ? "kept beside it as .damaged-...; the last good copy took its place"
-                  : "kept beside it as .damaged-...; there was no copy, so the map is empty");
+        report_problem(
+            visit, ETHOS_FINDING_FIXED, "users/identity-map.json", map->problem,
+            copy ? "kept beside it as .damaged-...; the last good copy took its place"
+                 : "kept beside it as .damaged-...; there was no copy, so the map is empty");
     else
-        find_error(visit, "users/identity-map.json", &error);
+        report_error(visit, "users/identity-map.json", &error);
 }
 
-struct reaching {
-    struct visit *visit;
+struct profile_search {
+    struct checkup *visit;
     char login[ETHOS_MAX_ID + 1];
 };
 
-static void find_unreached(void *arg, const char *user, const char *login)
+static void report_unreached_profile(void *arg, const char *user, const char *login)
 {
-    const struct reaching *self = arg;
+    const struct profile_search *self = arg;
     char problem[512], remedy[512];
     if (login)
         snprintf(problem, sizeof problem,
@@ -271,24 +276,24 @@ static void find_unreached(void *arg, const char *user, const char *login)
                  "the profile of %s is in no prompt: no identity leads to it", user);
     snprintf(remedy, sizeof remedy, "if that is you, run: ethos users link cli %s %s --merge",
              self->login, user);
-    find(self->visit, ETHOS_FINDING_WARNING, "users", problem, remedy);
+    report_problem(self->visit, ETHOS_FINDING_WARNING, "users", problem, remedy);
 }
 
 /* A home that was restored under another login name shows nobody's profile, or that of the new one only. */
-static void check_login(struct visit *visit)
+static void check_login(struct checkup *visit)
 {
     char login[ETHOS_MAX_ID + 1], user[ETHOS_MAX_ID + 1], problem[512], remedy[512];
-    struct reaching reaching = {.visit = visit};
+    struct profile_search reaching = {.visit = visit};
     if (!service_unlinked(visit->call->ethos, login, user)) {
-        service_unreached(visit->call->ethos, reaching.login, find_unreached, &reaching);
+        service_unreached(visit->call->ethos, reaching.login, report_unreached_profile, &reaching);
         return;
     }
     snprintf(problem, sizeof problem, "the login %s has no profile here, but %s has", login, user);
     snprintf(remedy, sizeof remedy, "if that is you, run: ethos users link cli %s %s", login, user);
-    find(visit, ETHOS_FINDING_WARNING, "users", problem, remedy);
+    report_problem(visit, ETHOS_FINDING_WARNING, "users", problem, remedy);
 }
 
-static void check_people(struct visit *visit)
+static void check_identities(struct checkup *visit)
 {
     int dir;
     struct identity_map map;
@@ -296,15 +301,15 @@ static void check_people(struct visit *visit)
     if (service_open_root(visit->call->ethos, false, &dir, &error) != ETHOS_OK || dir < 0)
         return; // the store's own check speaks of the directory
     if (identity_load(dir, &map, &error) != ETHOS_OK) {
-        find_error(visit, "users/identity-map.json", &error);
+        report_error(visit, "users/identity-map.json", &error);
     } else {
         if (map.damaged && visit->fix)
-            repair_map(visit, dir, &map);
+            repair_identity_map(visit, dir, &map);
         else if (map.damaged)
-            find(visit, ETHOS_FINDING_ERROR, "users/identity-map.json", map.problem,
-                 "repair it by hand, or run: ethos doctor --fix");
+            report_problem(visit, ETHOS_FINDING_ERROR, "users/identity-map.json", map.problem,
+                           "repair it by hand, or run: ethos doctor --fix");
         else
-            check_entries(visit, map.entries);
+            check_identity_entries(visit, map.entries);
         identity_release(&map);
     }
     os_close(dir);
@@ -312,15 +317,15 @@ static void check_people(struct visit *visit)
 
 /* ---- workspaces ---------------------------------------------------------------------------- */
 
-static void check_workspaces(struct visit *visit)
+static void check_workspaces(struct checkup *visit)
 {
     int dir;
     struct ethos_error error;
     if (service_open_root(visit->call->ethos, false, &dir, &error) != ETHOS_OK || dir < 0)
         return; // the store's own check speaks of the directory
-    if (workspace_check(dir, visit->fix, service_now_ms(visit->call->ethos), add, visit, &error) !=
-        ETHOS_OK)
-        find_error(visit, "workspaces", &error);
+    if (workspace_check(dir, visit->fix, service_now_ms(visit->call->ethos), add_finding_row, visit,
+                        &error) != ETHOS_OK)
+        report_error(visit, "workspaces", &error);
     os_close(dir);
 }
 
@@ -329,7 +334,7 @@ static void check_workspaces(struct visit *visit)
 #define MOST_LINES 5 /* that are named */
 
 /* " line 3 (aws-key), line 7 (aws-key)": those that are hidden for this reason. Returns the first that may be shown, or 0. */
-static size_t name_lines(const struct hidden_lines *lines, unsigned what, struct str *out)
+static size_t print_hidden_lines(const struct hidden_lines *lines, unsigned what, struct str *out)
 {
     size_t named = 0, first = 0;
     for (size_t i = 0; i < lines->count; i++) {
@@ -347,8 +352,8 @@ static size_t name_lines(const struct hidden_lines *lines, unsigned what, struct
 }
 
 /* The command that shows the line: `MEMORY.md:3`, with the scope where the name alone means another file. */
-static void name_command(const struct ethos_turn *turn, const struct ethos_omission *row,
-                         size_t line, struct str *out)
+static void print_show_command(const struct ethos_turn *turn, const struct ethos_omission *row,
+                               size_t line, struct str *out)
 {
     const struct ethos_context *context = ethos_turn_context(turn);
     bool user = strcmp(row->key, PROFILE) == 0;
@@ -358,7 +363,7 @@ static void name_command(const struct ethos_turn *turn, const struct ethos_omiss
         str_printf(out, " --scope %s", row->scope);
 }
 
-static int describe_hidden(struct visit *visit, struct ethos_turn *turn,
+static int describe_hidden(struct checkup *visit, struct ethos_turn *turn,
                            const struct ethos_omission *row, struct ethos_view text,
                            struct str *problem, struct str *remedy)
 {
@@ -370,23 +375,24 @@ static int describe_hidden(struct visit *visit, struct ethos_turn *turn,
     int code = shown_file_lines(visit->call->ethos, row->scope, &arena, &shown);
     if (code == ETHOS_OK)
         code = hidden_lines_find(text, &shown, &arena, &lines);
-    size_t first = code == ETHOS_OK ? name_lines(&lines, secret ? SCAN_REDACT : SCAN_GUARD, problem)
-                                    : 0;
+    size_t first = code == ETHOS_OK
+                       ? print_hidden_lines(&lines, secret ? SCAN_REDACT : SCAN_GUARD, problem)
+                       : 0;
     str_adds(remedy, secret
                          ? "if it is a secret, ethos memory forget TEXT takes it out everywhere; "
                            "else reword it"
                          : "reword it, so that it does not address the model");
     if (first > 0) {
         str_adds(remedy, "; to show it as it is, run: ");
-        name_command(turn, row, first, remedy);
+        print_show_command(turn, row, first, remedy);
     }
     arena_release(&arena);
     return code;
 }
 
 /* What the guard hides: which line, why, and what to do. */
-static void find_hidden(struct visit *visit, struct ethos_turn *turn,
-                        const struct ethos_omission *row, const char *subject)
+static void report_hidden(struct checkup *visit, struct ethos_turn *turn,
+                          const struct ethos_omission *row, const char *subject)
 {
     struct ethos_file *file = NULL;
     struct str problem, remedy;
@@ -400,7 +406,7 @@ static void find_hidden(struct visit *visit, struct ethos_turn *turn,
     if (code != ETHOS_NOMEM)
         code = describe_hidden(visit, turn, row, text, &problem, &remedy);
     if (code != ETHOS_NOMEM && str_code(&problem) == ETHOS_OK && str_code(&remedy) == ETHOS_OK)
-        find(visit, ETHOS_FINDING_WARNING, subject, problem.data, remedy.data);
+        report_problem(visit, ETHOS_FINDING_WARNING, subject, problem.data, remedy.data);
     else
         op_json_push(&visit->findings, NULL);
     ethos_file_free(file);
@@ -409,29 +415,29 @@ static void find_hidden(struct visit *visit, struct ethos_turn *turn,
 }
 
 /* A file with more than the prompt has room for; where the question chooses what is shown, that is as it should be. */
-static void find_over_budget(struct visit *visit, struct ethos_turn *turn,
-                             const struct ethos_omission *row, const char *subject,
-                             const char *problem)
+static void report_over_budget(struct checkup *visit, struct ethos_turn *turn,
+                               const struct ethos_omission *row, const char *subject,
+                               const char *problem)
 {
     bool memory = strcmp(row->scope, ethos_turn_context(turn)->memory_scope) == 0;
     if (!memory)
-        find(visit, ETHOS_FINDING_WARNING, subject, problem,
-             "shorten it, or raise prefetch.maxChars");
+        report_problem(visit, ETHOS_FINDING_WARNING, subject, problem,
+                       "shorten it, or raise prefetch.maxChars");
     else if (!service_settings(turn)->vector)
-        find(
+        report_problem(
             visit, ETHOS_FINDING_WARNING, subject, problem,
             "shorten it, raise prefetch.maxChars, or show what fits the question: ethos config set "
             "memory vector");
 }
 
 /* What the prompt does not get to see, before anybody wonders. */
-static void check_budget(struct visit *visit, struct ethos_turn *turn)
+static void check_budget(struct checkup *visit, struct ethos_turn *turn)
 {
     const struct ethos_prefetch_options options = {.receipt = 1};
     struct ethos_block *block = NULL;
     struct ethos_error error;
     if (ethos_prefetch(turn, &options, &block, &error) != ETHOS_OK) {
-        find_error(visit, "prefetch", &error);
+        report_error(visit, "prefetch", &error);
         return;
     }
     for (size_t i = 0; block && i < block->omitted_count; i++) {
@@ -442,35 +448,35 @@ static void check_budget(struct visit *visit, struct ethos_turn *turn)
         char subject[ETHOS_MAX_SCOPE + ETHOS_MAX_KEY + 2];
         snprintf(subject, sizeof subject, "%s %s", row->scope, row->key);
         if (strcmp(row->reason, "budget") == 0)
-            find_over_budget(visit, turn, row, subject, problem);
+            report_over_budget(visit, turn, row, subject, problem);
         else if (strcmp(row->reason, "unreadable") != 0)
-            find_hidden(visit, turn, row, subject);
+            report_hidden(visit, turn, row, subject);
     }
     ethos_block_free(block);
 }
 
 /* Who found something; what is in files names its file. */
-struct source {
-    struct visit *visit;
+struct backend_source {
+    struct checkup *visit;
     const char *name;
 };
 
-static void add_of(void *arg, const struct ethos_finding *finding)
+static void add_backend_finding(void *arg, const struct ethos_finding *finding)
 {
-    const struct source *source = arg;
+    const struct backend_source *source = arg;
     struct ethos_finding named = *finding;
     char subject[512];
     snprintf(subject, sizeof subject, "%s: %s", source->name, finding->subject);
     if (strcmp(source->name, config_find("memory.provider")->fallback) != 0)
         named.subject = subject;
-    add(source->visit, &named);
+    add_finding_row(source->visit, &named);
 }
 
 /* Whether the backend of a personality (NULL: of the home) is there and in order. */
-static bool check_provider(struct visit *visit, const char *personality)
+static bool check_backend(struct checkup *visit, const char *personality)
 {
     struct ethos_provider *provider = NULL;
-    struct source source = {visit, "memory"};
+    struct backend_source source = {visit, "memory"};
     struct ethos_error error = {0};
     char name[256];
     int code = service_provider_for(visit->call->ethos, personality, &source.name, &provider,
@@ -478,16 +484,16 @@ static bool check_provider(struct visit *visit, const char *personality)
     snprintf(name, sizeof name, "%s", source.name);
     source.name = name;
     if (code == ETHOS_OK && provider->ops->check)
-        code = provider->ops->check(provider, visit->fix, add_of, &source, &error);
+        code = provider->ops->check(provider, visit->fix, add_backend_finding, &source, &error);
     if (code != ETHOS_OK)
-        find_error(visit, name, &error);
+        report_error(visit, name, &error);
     return code == ETHOS_OK;
 }
 
 /* ---- profiles out of sight ------------------------------------------------------------------- */
 
 /* A profile in the backend of a personality, which earlier versions read from there. */
-static void check_own_profile(struct visit *visit, const char *personality)
+static void check_own_profile(struct checkup *visit, const char *personality)
 {
     static const struct ethos_read_how glance = {1, 0};
     const struct ethos_request request = {.personality = personality, .workspace = ""};
@@ -508,12 +514,13 @@ static void check_own_profile(struct visit *visit, const char *personality)
     snprintf(remedy, sizeof remedy,
              "ethos -p %s config set memory.options.user true shows it again", personality);
     if (hidden)
-        find(visit, ETHOS_FINDING_WARNING, personality,
-             "its backend has a USER.md that is not shown: profiles are in the home", remedy);
+        report_problem(visit, ETHOS_FINDING_WARNING, personality,
+                       "its backend has a USER.md that is not shown: profiles are in the home",
+                       remedy);
 }
 
 /* One that was written while memoryScope: global moved the profile, too. */
-static void check_home_profile(struct visit *visit, struct ethos_turn *turn)
+static void check_home_profile(struct checkup *visit, struct ethos_turn *turn)
 {
     const struct ethos_context *context = ethos_turn_context(turn);
     const struct ethos_target targets[] = {{NULL, "global", PROFILE},
@@ -528,10 +535,11 @@ static void check_home_profile(struct visit *visit, struct ethos_turn *turn)
     struct ethos_view old = both ? view_trim(view_of(files[0]->text, files[0]->size)) : VIEW("");
     if (both && strcmp(files[1]->scope, "global") != 0 && old.size > 0 &&
         !memmem(files[1]->text, files[1]->size, old.data, old.size))
-        find(visit, ETHOS_FINDING_WARNING, PROFILE,
-             "the home's USER.md is not shown, and not all of it is in your profile",
-             "ethos memory get --scope global --key USER.md shows it; add what is missing with "
-             "ethos memory add --store user, or set userScope to global");
+        report_problem(
+            visit, ETHOS_FINDING_WARNING, PROFILE,
+            "the home's USER.md is not shown, and not all of it is in your profile",
+            "ethos memory get --scope global --key USER.md shows it; add what is missing with "
+            "ethos memory add --store user, or set userScope to global");
     for (size_t i = 0; i < 2; i++)
         ethos_file_free(files[i]);
 }
@@ -539,12 +547,12 @@ static void check_home_profile(struct visit *visit, struct ethos_turn *turn)
 /* ---- backends -------------------------------------------------------------------------------- */
 
 /* Whether a personality has a backend of its own, or the home's with other settings. */
-static bool has_provider(struct visit *visit, const char *personality)
+static bool has_own_backend(struct checkup *visit, const char *personality)
 {
     const struct config *home, *own;
     struct ethos_error error;
     if (service_config(visit->call->ethos, personality, &home, &own, &error) != ETHOS_OK) {
-        find_error(visit, personality, &error);
+        report_error(visit, personality, &error);
         return false;
     }
     bool found = config_own(own, "memory.provider") != NULL;
@@ -553,21 +561,21 @@ static bool has_provider(struct visit *visit, const char *personality)
     return found;
 }
 
-static bool check_providers(struct visit *visit)
+static bool check_backends(struct checkup *visit)
 {
     json_t *ids = NULL;
     struct ethos_error error;
-    bool ok = check_provider(visit, NULL);
+    bool ok = check_backend(visit, NULL);
     visit->home_absent = !ok;
     if (personalities_ids(visit->call, &ids, &error) != ETHOS_OK) {
-        find_error(visit, "personalities", &error);
+        report_error(visit, "personalities", &error);
         return false;
     }
     for (size_t i = 0; i < json_array_size(ids); i++) {
         const char *id = json_string_value(json_array_get(ids, i));
-        if (!has_provider(visit, id))
+        if (!has_own_backend(visit, id))
             continue;
-        ok = check_provider(visit, id) && ok;
+        ok = check_backend(visit, id) && ok;
         check_own_profile(visit, id);
     }
     json_decref(ids);
@@ -577,13 +585,13 @@ static bool check_providers(struct visit *visit)
 /* ---- notes and their index ----------------------------------------------------------------- */
 
 /* The scopes of a backend that may have notes. */
-struct scopes {
+struct note_scopes {
     json_t *names;
 };
 
-static int note_scope(void *arg, const char *scope)
+static int add_note_scope(void *arg, const char *scope)
 {
-    struct scopes *scopes = arg;
+    struct note_scopes *scopes = arg;
     bool has = strcmp(scope, "global") == 0 || strncmp(scope, "workspace:", 10) == 0 ||
                strncmp(scope, "personality:", 12) == 0;
     if (!has || scope_is_tree(scope))
@@ -591,7 +599,7 @@ static int note_scope(void *arg, const char *scope)
     return json_array_append_new(scopes->names, json_string(scope)) == 0 ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static void add_count(char *out, size_t size, size_t count, const char *one, const char *many)
+static void append_count(char *out, size_t size, size_t count, const char *one, const char *many)
 {
     size_t used = strlen(out);
     if (count > 0)
@@ -599,7 +607,7 @@ static void add_count(char *out, size_t size, size_t count, const char *one, con
                  count == 1 ? one : many);
 }
 
-static void check_index(struct visit *visit, struct ethos_turn *turn, const char *scope)
+static void check_index(struct checkup *visit, struct ethos_turn *turn, const char *scope)
 {
     struct notes_disagreement found;
     struct ethos_error error = {0};
@@ -607,57 +615,58 @@ static void check_index(struct visit *visit, struct ethos_turn *turn, const char
     snprintf(subject, sizeof subject, "%s MEMORY.md", scope);
     int code = notes_disagree(turn, scope, &found, &error);
     if (code == ETHOS_NOMEM)
-        find_error(visit, subject, &error);
+        report_error(visit, subject, &error);
     if (code != ETHOS_OK)
         return; // the store's own check speaks of files that cannot be read
-    add_count(problem, sizeof problem, found.unlisted, "note without a line in the index",
-              "notes without a line in the index");
-    add_count(problem, sizeof problem, found.missing, "line without its note",
-              "lines without their notes");
-    add_count(problem, sizeof problem, found.twice, "line for a note that has one",
-              "lines for notes that have one");
+    append_count(problem, sizeof problem, found.unlisted, "note without a line in the index",
+                 "notes without a line in the index");
+    append_count(problem, sizeof problem, found.missing, "line without its note",
+                 "lines without their notes");
+    append_count(problem, sizeof problem, found.twice, "line for a note that has one",
+                 "lines for notes that have one");
     if (!*problem)
         return;
     const struct ethos_origin origin = {.actor = "owner", .via = visit->call->via};
     const struct ethos_sync_how how = {.origin = &origin};
     snprintf(remedy, sizeof remedy, "ethos notes reindex --scope %s", scope);
     if (visit->fix && ethos_notes_reindex(turn, scope, &how, NULL, NULL, &error) == ETHOS_OK)
-        find(visit, ETHOS_FINDING_FIXED, subject, problem, "the index was brought into agreement");
+        report_problem(visit, ETHOS_FINDING_FIXED, subject, problem,
+                       "the index was brought into agreement");
     else
-        find(visit, ETHOS_FINDING_WARNING, subject, problem, remedy);
+        report_problem(visit, ETHOS_FINDING_WARNING, subject, problem, remedy);
 }
 
 /* Every tier and every workspace of the home's backend. */
-static void check_indexes(struct visit *visit, struct ethos_turn *turn)
+static void check_indexes(struct checkup *visit, struct ethos_turn *turn)
 {
     const struct ethos_context *context = ethos_turn_context(turn);
     const char *here = context->workspace_scope ? context->workspace_scope : "global";
     struct ethos_provider *provider = service_provider(turn, here, NULL);
-    struct scopes scopes = {json_array()};
+    struct note_scopes scopes = {json_array()};
     struct ethos_error error = {0};
     int code = scopes.names ? ETHOS_OK : ETHOS_NOMEM;
     if (code == ETHOS_OK && SLOT_PROVIDER(provider, scopes))
-        code = provider->ops->scopes(provider, note_scope, &scopes, &error);
+        code = provider->ops->scopes(provider, add_note_scope, &scopes, &error);
     else if (code == ETHOS_OK)
-        code = note_scope(&scopes, here);
+        code = add_note_scope(&scopes, here);
     if (code == ETHOS_NOMEM)
         err_nomem(&error);
     if (code != ETHOS_OK)
-        find_error(visit, "memory", &error);
+        report_error(visit, "memory", &error);
     for (size_t i = 0; code == ETHOS_OK && i < json_array_size(scopes.names); i++)
         check_index(visit, turn, json_string_value(json_array_get(scopes.names, i)));
     json_decref(scopes.names);
 }
 
-static void check_memory(struct visit *visit)
+static void check_memory(struct checkup *visit)
 {
     struct ethos_turn *turn;
     struct ethos_error error;
-    visit->absent = !check_providers(visit);
+    visit->absent = !check_backends(visit);
     if (visit->absent)
         return; // a turn would say it once more
     if (ethos_turn_new(visit->call->ethos, visit->call->request, &turn, &error) != ETHOS_OK) {
-        find_error(visit, "memory", &error);
+        report_error(visit, "memory", &error);
         return;
     }
     check_budget(visit, turn);
@@ -668,7 +677,7 @@ static void check_memory(struct visit *visit)
 
 /* ---- sessions ------------------------------------------------------------------------------ */
 
-static void check_sessions(struct visit *visit)
+static void check_sessions(struct checkup *visit)
 {
     struct ethos_sessions *store = NULL;
     struct ethos_error error = {0};
@@ -676,23 +685,23 @@ static void check_sessions(struct visit *visit)
         return; // nobody is asked twice
     int code = ethos_sessions(visit->call->ethos, &store, &error);
     if (code == ETHOS_OK && store->ops->check)
-        code = store->ops->check(store, visit->fix, add, visit, &error);
+        code = store->ops->check(store, visit->fix, add_finding_row, visit, &error);
     if (code != ETHOS_OK && (store || !visit->absent))
-        find_error(visit,
-                   store && store->ops != sessions_builtin ? store->ops->name : "sessions.db",
-                   &error);
+        report_error(visit,
+                     store && store->ops != sessions_builtin ? store->ops->name : "sessions.db",
+                     &error);
 }
 
 /* The indexes that questions are answered from. */
-static void check_recall(struct visit *visit)
+static void check_recall(struct checkup *visit)
 {
     struct ethos_error error;
-    if (recall_check(visit->call->ethos, visit->fix, add, visit, &error) != ETHOS_OK)
-        find_error(visit, "recall", &error);
+    if (recall_check(visit->call->ethos, visit->fix, add_finding_row, visit, &error) != ETHOS_OK)
+        report_error(visit, "recall", &error);
 }
 
 /* What hooks of agents have left. */
-static void check_spool(struct visit *visit)
+static void check_hook_queue(struct checkup *visit)
 {
     char problem[128];
     size_t waiting, refused;
@@ -700,25 +709,26 @@ static void check_spool(struct visit *visit)
     snprintf(problem, sizeof problem, "%zu event%s of agents not recorded yet", waiting,
              waiting == 1 ? "" : "s");
     if (waiting > 0)
-        find(visit, ETHOS_FINDING_WARNING, "spool", problem, "ethos sessions drain says why");
+        report_problem(visit, ETHOS_FINDING_WARNING, "spool", problem,
+                       "ethos sessions drain says why");
     snprintf(problem, sizeof problem, "%zu event%s of agents could not be recorded", refused,
              refused == 1 ? "" : "s");
     if (refused > 0)
-        find(visit, ETHOS_FINDING_WARNING, "hooks/refused", problem,
-             "they hold what the agent said; look at them, then delete them");
+        report_problem(visit, ETHOS_FINDING_WARNING, "hooks/refused", problem,
+                       "they hold what the agent said; look at them, then delete them");
 }
 
 /* What could not reach its backend, or was refused there. */
-static void check_offline(struct visit *visit)
+static void check_offline(struct checkup *visit)
 {
     struct ethos_error error;
-    if (offline_check(service_root(visit->call->ethos), add, visit, &error) != ETHOS_OK)
-        find_error(visit, "offline", &error);
+    if (offline_check(service_root(visit->call->ethos), add_finding_row, visit, &error) != ETHOS_OK)
+        report_error(visit, "offline", &error);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static bool home_exists(struct op_call *call)
+static bool is_home_made(struct op_call *call)
 {
     int dir = -1;
     struct ethos_error error;
@@ -728,12 +738,12 @@ static bool home_exists(struct op_call *call)
     return code != ETHOS_OK || dir >= 0;
 }
 
-static void check_all(struct visit *visit)
+static void run_checks(struct checkup *visit)
 {
     if (!check_home(visit))
         return;
     bool readable = check_config(visit);
-    check_people(visit);
+    check_identities(visit);
     check_login(visit);
     check_workspaces(visit);
     if (readable)
@@ -743,17 +753,17 @@ static void check_all(struct visit *visit)
     if (readable && !visit->absent)
         check_recall(visit);
     check_sessions(visit);
-    check_spool(visit);
+    check_hook_queue(visit);
     check_offline(visit);
     if (!service_ephemeral(visit->call->ethos))
-        doctor_git(service_home(visit->call->ethos), visit->fix, add, visit);
+        doctor_git(service_home(visit->call->ethos), visit->fix, add_finding_row, visit);
     if (!service_ephemeral(visit->call->ethos) &&
-        !install_check(service_home(visit->call->ethos), visit->ask, add, visit))
+        !install_check(service_home(visit->call->ethos), visit->ask, add_finding_row, visit))
         op_json_push(&visit->findings, NULL);
 }
 
 /* What the home's configuration calls its backend; one that cannot be read is told as a finding. */
-static const char *backend_of(struct visit *visit)
+static const char *configured_backend_name(struct checkup *visit)
 {
     const struct config *home;
     struct ethos_error error;
@@ -763,22 +773,22 @@ static const char *backend_of(struct visit *visit)
 }
 
 /* Takes the findings. */
-static json_t *visit_json(struct visit *visit)
+static json_t *checkup_json(struct checkup *visit)
 {
     return json_pack("{s:b, s:o, s:b, s:s, s:s, s:o}", "ok", visit->errors == 0, "home",
                      op_json_string(service_home(visit->call->ethos)), "exists",
-                     home_exists(visit->call), "version", ethos_version(), "backend",
-                     backend_of(visit), "findings", visit->findings);
+                     is_home_made(visit->call), "version", ethos_version(), "backend",
+                     configured_backend_name(visit), "findings", visit->findings);
 }
 
 /* For a page: what is wrong is the answer, not a failure; nobody is asked who would have to be run. */
 static int run_health(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct visit visit = {.call = call, .findings = json_array()};
+    struct checkup visit = {.call = call, .findings = json_array()};
     if (!visit.findings)
         return err_nomem(error);
-    check_all(&visit);
-    json_t *json = visit_json(&visit);
+    run_checks(&visit);
+    json_t *json = checkup_json(&visit);
     int code = pages_cut(call, &json, "findings", "subject problem", PAGES_ROWS, error);
     if (code == ETHOS_OK)
         return op_return(result, json, error);
@@ -788,13 +798,13 @@ static int run_health(struct op_call *call, struct op_result *result, struct eth
 
 static int run_doctor(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct visit visit = {.call = call,
-                          .findings = json_array(),
-                          .fix = op_flag(call, "fix") && !call->dry_run,
-                          .ask = true};
+    struct checkup visit = {.call = call,
+                            .findings = json_array(),
+                            .fix = op_flag(call, "fix") && !call->dry_run,
+                            .ask = true};
     if (!visit.findings)
         return err_nomem(error);
-    if (visit.fix && !service_ephemeral(call->ethos) && !home_exists(call)) {
+    if (visit.fix && !service_ephemeral(call->ethos) && !is_home_made(call)) {
         int dir;
         int code = service_open_home(call->ethos, true, &dir, error);
         if (code != ETHOS_OK) {
@@ -803,11 +813,11 @@ static int run_doctor(struct op_call *call, struct op_result *result, struct eth
         }
         os_close(dir);
     }
-    check_all(&visit);
+    run_checks(&visit);
     if (visit.errors > 0)
         result->code = err_set(&result->error, ETHOS_INVALID, "%d problem%s found", visit.errors,
                                visit.errors == 1 ? "" : "s");
-    return op_return(result, visit_json(&visit), error);
+    return op_return(result, checkup_json(&visit), error);
 }
 
 static const struct op_arg doctor_args[] = {

@@ -23,7 +23,7 @@
 #define IGNORE_BYTES 1048576  /* of a .gitignore */
 #define NAMED 3               /* files that are named in a finding */
 
-struct look {
+struct git_search {
     char home[PATH_MAX];
     char top[PATH_MAX]; /* of the work tree */
     const char *below;  /* of the home, what follows the top; "" when it is the top */
@@ -32,7 +32,7 @@ struct look {
 };
 
 /* Appends a file; nothing when it cannot be read. */
-static void read_file(const char *folder, const char *name, size_t limit, struct str *out)
+static void read_file_if_any(const char *folder, const char *name, size_t limit, struct str *out)
 {
     char path[PATH_MAX];
     if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path)
@@ -47,7 +47,7 @@ static void read_file(const char *folder, const char *name, size_t limit, struct
 /* ---- the repository --------------------------------------------------------------------------- */
 
 /* The folder upwards of the home that has a .git. */
-static bool find_top(struct look *look)
+static bool find_work_tree(struct git_search *look)
 {
     struct stat st;
     char path[PATH_MAX + 8];
@@ -67,7 +67,7 @@ static bool find_top(struct look *look)
 }
 
 /* Where the index is: .git is a folder, or a file that names one. */
-static void find_git(const struct look *look, char out[PATH_MAX])
+static void find_git_folder(const struct git_search *look, char out[PATH_MAX])
 {
     struct str text;
     struct stat st;
@@ -75,7 +75,7 @@ static void find_git(const struct look *look, char out[PATH_MAX])
     if (os_fstatat(AT_FDCWD, out, &st, 0) != 0 || S_ISDIR(st.st_mode))
         return;
     str_init(&text, IGNORE_BYTES);
-    read_file(look->top, ".git", IGNORE_BYTES, &text);
+    read_file_if_any(look->top, ".git", IGNORE_BYTES, &text);
     struct ethos_view line = view_trim(str_view(&text));
     if (view_starts(line, VIEW("gitdir: "))) {
         line = view_trim(view_from(line, strlen("gitdir: ")));
@@ -100,9 +100,9 @@ static bool is_private(const char *path)
     return (settings || class != BACKUP_FILE) && !ignore && strcmp(path, BACKUP_MANIFEST) != 0;
 }
 
-static int note_tracked(void *arg, const char *name)
+static int count_tracked(void *arg, const char *name)
 {
-    struct look *look = arg;
+    struct git_search *look = arg;
     size_t size = strlen(look->below);
     if (strncmp(name, look->below, size) != 0 || (size > 0 && name[size] != '/'))
         return 0;
@@ -114,21 +114,21 @@ static int note_tracked(void *arg, const char *name)
     return 0;
 }
 
-static void find_tracked(struct look *look)
+static void find_tracked(struct git_search *look)
 {
     struct str index;
     char git[PATH_MAX];
-    find_git(look, git);
+    find_git_folder(look, git);
     str_init(&index, INDEX_BYTES);
-    read_file(git, "index", INDEX_BYTES, &index);
-    git_index_names(str_view(&index), note_tracked, look);
+    read_file_if_any(git, "index", INDEX_BYTES, &index);
+    git_index_names(str_view(&index), count_tracked, look);
     str_release(&index);
 }
 
 /* ---- what would be ---------------------------------------------------------------------------- */
 
 /* The name with or without slashes around it, or all names: a single asterisk. */
-static bool rule_covers(struct ethos_view rule, struct ethos_view name)
+static bool is_covered_by_rule(struct ethos_view rule, struct ethos_view name)
 {
     rule = view_trim(rule);
     if (view_starts(rule, VIEW("/")))
@@ -138,34 +138,34 @@ static bool rule_covers(struct ethos_view rule, struct ethos_view name)
     return view_eq_str(rule, "*") || (name.size > 0 && view_eq(rule, name));
 }
 
-static bool file_covers(const char *folder, const char *file, struct ethos_view name)
+static bool is_covered_by_file(const char *folder, const char *file, struct ethos_view name)
 {
     struct str text;
     bool covers = false;
     str_init(&text, IGNORE_BYTES);
-    read_file(folder, file, IGNORE_BYTES, &text);
+    read_file_if_any(folder, file, IGNORE_BYTES, &text);
     struct ethos_view line, rest = str_view(&text);
     while (!covers && view_line(&rest, &line))
-        covers = rule_covers(line, name);
+        covers = is_covered_by_rule(line, name);
     str_release(&text);
     return covers;
 }
 
 /* Whether a folder on the way to the home, or the home, is left out of the repository as a whole. */
-static bool is_ignored(const struct look *look)
+static bool is_ignored(const struct git_search *look)
 {
     char folder[PATH_MAX];
     struct ethos_view rest = view_str(look->below);
     snprintf(folder, sizeof folder, "%s", look->top);
     const char *slash = memchr(rest.data, '/', rest.size);
-    if (file_covers(look->top, ".git/info/exclude",
-                    view_of(rest.data, slash ? (size_t)(slash - rest.data) : rest.size)))
+    if (is_covered_by_file(look->top, ".git/info/exclude",
+                           view_of(rest.data, slash ? (size_t)(slash - rest.data) : rest.size)))
         return true;
     for (;;) {
         slash = memchr(rest.data, '/', rest.size);
         struct ethos_view name = view_of(rest.data,
                                          slash ? (size_t)(slash - rest.data) : rest.size);
-        if (file_covers(folder, DIR_IGNORE, name))
+        if (is_covered_by_file(folder, DIR_IGNORE, name))
             return true;
         if (name.size == 0)
             return false;
@@ -175,22 +175,22 @@ static bool is_ignored(const struct look *look)
     }
 }
 
-static bool leaves_out(const struct look *look)
+static bool ignores_private_files(const struct git_search *look)
 {
-    return is_ignored(look) || ((file_covers(look->home, DIR_IGNORE, VIEW("web-token")) ||
-                                 file_covers(look->home, DIR_IGNORE, VIEW("web-token*"))) &&
-                                (file_covers(look->home, DIR_IGNORE, VIEW("*.db")) ||
-                                 file_covers(look->home, DIR_IGNORE, VIEW("*.db*"))));
+    return is_ignored(look) || ((is_covered_by_file(look->home, DIR_IGNORE, VIEW("web-token")) ||
+                                 is_covered_by_file(look->home, DIR_IGNORE, VIEW("web-token*"))) &&
+                                (is_covered_by_file(look->home, DIR_IGNORE, VIEW("*.db")) ||
+                                 is_covered_by_file(look->home, DIR_IGNORE, VIEW("*.db*"))));
 }
 
-static bool fix_ignore(const struct look *look)
+static bool write_ignore_file(const struct git_search *look)
 {
     int dir = os_openat(AT_FDCWD, look->home, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return false;
     dir_ignore(dir);
     os_close(dir);
-    return leaves_out(look);
+    return ignores_private_files(look);
 }
 
 /* ---- both ------------------------------------------------------------------------------------- */
@@ -199,9 +199,9 @@ void doctor_git(const char *home, bool fix, ethos_finding_fn *each, void *arg)
 {
     static const char problem[] =
         "is in a git repository that would take its login token, keys and databases";
-    struct look look = {.tracked = 0};
+    struct git_search look = {.tracked = 0};
     char tracked[512];
-    if (os_realpath(home, look.home) != 0 || !find_top(&look))
+    if (os_realpath(home, look.home) != 0 || !find_work_tree(&look))
         return;
     str_init(&look.names, IGNORE_BYTES);
     find_tracked(&look);
@@ -214,8 +214,8 @@ void doctor_git(const char *home, bool fix, ethos_finding_fn *each, void *arg)
                  ETHOS_FINDING_WARNING, home, tracked,
                  "git rm --cached them, and change the keys: the repository's history has them"});
     }
-    if (!leaves_out(&look)) {
-        bool fixed = fix && fix_ignore(&look);
+    if (!ignores_private_files(&look)) {
+        bool fixed = fix && write_ignore_file(&look);
         each(arg, &(struct ethos_finding){
                       fixed ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, home, problem,
                       fixed ? "wrote a .gitignore"

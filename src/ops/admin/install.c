@@ -32,7 +32,7 @@ static bool find_program(const char *program, struct stat *out)
     return false;
 }
 
-bool install_finds(const char *name)
+bool install_is_on_path(const char *name)
 {
     struct stat found;
     return find_program(name, &found);
@@ -49,19 +49,19 @@ int install_program(struct str *out, struct ethos_error *error)
     return str_adds(out, known ? "ethos" : path) ? err_nomem(error) : ETHOS_OK;
 }
 
-static int run_list(struct op_result *result, struct ethos_error *error)
+static int list_installable(struct op_result *result, struct ethos_error *error)
 {
     json_t *rows;
     int code = install_list(&rows, error);
     return code == ETHOS_OK ? op_return(result, rows, error) : code;
 }
 
-static int run(struct op_call *call, bool install, struct op_result *result,
-               struct ethos_error *error)
+static int run_install_or_uninstall(struct op_call *call, bool install, struct op_result *result,
+                                    struct ethos_error *error)
 {
     const char *agent = op_string(call, "agent");
     if (!agent)
-        return run_list(result, error);
+        return list_installable(result, error);
     bool any = strcmp(agent, MCP_JSON_NAME) == 0, alone = any || strcmp(agent, "git") == 0;
     if (alone && (op_flag(call, "project") || op_string(call, "only")))
         return err_set(error, ETHOS_INVALID, "%s: has neither parts nor files of a user", agent);
@@ -74,12 +74,12 @@ static int run(struct op_call *call, bool install, struct op_result *result,
 
 static int run_install(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return run(call, true, result, error);
+    return run_install_or_uninstall(call, true, result, error);
 }
 
 static int run_uninstall(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return run(call, false, result, error);
+    return run_install_or_uninstall(call, false, result, error);
 }
 
 #define ALL AGENTS "|" MCP_JSON_NAME "|git|" AGENTS_ALSO

@@ -18,7 +18,7 @@
 int install_program(struct str *out, struct ethos_error *error);
 
 /* Whether PATH finds a program of this name. */
-bool install_finds(const char *name);
+bool install_is_on_path(const char *name);
 
 /* false: take it back. */
 int install_git(struct op_call *call, bool install, struct op_result *result,

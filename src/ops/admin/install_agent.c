@@ -20,14 +20,14 @@
 
 /* ---- what was recorded ---------------------------------------------------------------------- */
 
-static bool is_revision(const json_t *entry, const char *name, struct ethos_view text)
+static bool has_revision(const json_t *entry, const char *name, struct ethos_view text)
 {
     char revision[ETHOS_REVISION_SIZE];
     hash_revision(text, revision);
     return view_eq_str(json_view(entry, name), revision);
 }
 
-static json_t *revision_of(struct ethos_view text)
+static json_t *revision_json(struct ethos_view text)
 {
     char revision[ETHOS_REVISION_SIZE];
     hash_revision(text, revision);
@@ -35,7 +35,7 @@ static json_t *revision_of(struct ethos_view text)
 }
 
 /* The agents of an entry, with or without this one. */
-static json_t *agents_of(const json_t *entry, const char *name, bool with)
+static json_t *agents_json(const json_t *entry, const char *name, bool with)
 {
     size_t index;
     json_t *agent, *list = json_array();
@@ -47,7 +47,7 @@ static json_t *agents_of(const json_t *entry, const char *name, bool with)
     return list;
 }
 
-static bool is_recorded(const json_t *entry, const char *name)
+static bool is_agent_recorded(const json_t *entry, const char *name)
 {
     size_t index;
     json_t *agent;
@@ -60,7 +60,7 @@ static bool is_recorded(const json_t *entry, const char *name)
 /* ---- planning to install -------------------------------------------------------------------- */
 
 /* Taking out must not write over the copy from before. */
-static void name_backup(struct target *target, bool edited)
+static void plan_backup(struct target *target, bool edited)
 {
     char hash[HASH_HEX_SIZE];
     const char *name = strrchr(target->path, '/') + 1;
@@ -85,10 +85,10 @@ static json_t *find_folders(const struct target *target, const json_t *was)
 static json_t *new_entry(struct target *target, const json_t *was, bool changes)
 {
     if (changes && target->exists)
-        name_backup(target, false);
+        plan_backup(target, false);
     return json_pack("{s:b, s:o, s:o, s:o, s:o}", "existed", target->exists, "before",
-                     target->exists ? revision_of(str_view(&target->before)) : json_null(), "after",
-                     revision_of(str_view(&target->after)), "backup",
+                     target->exists ? revision_json(str_view(&target->before)) : json_null(),
+                     "after", revision_json(str_view(&target->after)), "backup",
                      target->keep ? json_string(target->backup) : json_null(), "folders",
                      find_folders(target, was));
 }
@@ -97,17 +97,17 @@ static int record_install(const struct job *job, struct target *target, struct e
 {
     const json_t *was = record_entry(job, target->path);
     struct ethos_view text = str_view(&target->before);
-    bool changes = target_changes(target), same = was && is_revision(was, "after", text);
+    bool changes = will_target_change(target), same = was && has_revision(was, "after", text);
     if (was && target->exists && agent_touched(target->file, text) &&
-        !(record_untouched(was) && changes)) {
+        !(is_record_untouched(was) && changes)) {
         target->entry = json_deep_copy(was);
         if (changes)
             op_json_put(&target->entry, "after",
-                        same ? revision_of(str_view(&target->after)) : json_null());
+                        same ? revision_json(str_view(&target->after)) : json_null());
     } else {
         target->entry = new_entry(target, was, changes);
     }
-    op_json_put(&target->entry, "agents", agents_of(was, job->agent->name, true));
+    op_json_put(&target->entry, "agents", agents_json(was, job->agent->name, true));
     return target->entry ? ETHOS_OK : err_nomem(error);
 }
 
@@ -117,37 +117,37 @@ static int refuse_read_only(struct target *target)
 }
 
 /* The text from before ours came; ETHOS_NOTFOUND when that is not known. */
-static int find_before(const struct job *job, const json_t *was, struct str *out)
+static int read_text_before(const struct job *job, const json_t *was, struct str *out)
 {
-    if (!was || record_untouched(was))
+    if (!was || is_record_untouched(was))
         return ETHOS_NOTFOUND;
     return json_is_true(json_object_get(was, "existed")) ? record_backup(job, was, out) : ETHOS_OK;
 }
 
 /* The same as agent_add and agent_remove want it. */
-struct earlier {
+struct earlier_text {
     struct str text;
     struct ethos_view view; /* absent: not known */
 };
 
-static int earlier_find(const struct job *job, const struct target *target, struct earlier *out,
-                        struct ethos_error *error)
+static int read_earlier_text(const struct job *job, const struct target *target,
+                             struct earlier_text *out, struct ethos_error *error)
 {
-    *out = (struct earlier){0};
+    *out = (struct earlier_text){0};
     str_init(&out->text, ETHOS_MAX_INPUT_BYTES + 1);
-    int code = find_before(job, record_entry(job, target->path), &out->text);
+    int code = read_text_before(job, record_entry(job, target->path), &out->text);
     if (code == ETHOS_OK)
         out->view = str_view(&out->text);
     return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
 }
 
 /* The text of the file with our entries. */
-static int make_text(const struct job *job, struct target *target)
+static int build_text_with_entries(const struct job *job, struct target *target)
 {
     unsigned parts = target->file->parts & job->parts;
     struct ethos_view text = str_view(&target->before);
-    struct earlier earlier;
-    int code = earlier_find(job, target, &earlier, &target->error);
+    struct earlier_text earlier;
+    int code = read_earlier_text(job, target, &earlier, &target->error);
     if (code == ETHOS_OK)
         code = agent_add(&job->wiring, target->file, parts, text, earlier.view, target->path,
                          &target->after, &target->error);
@@ -181,8 +181,8 @@ static int check_homes(const struct job *job, struct target *target)
     json_array_foreach (uses, index, use) {
         char home[PATH_MAX];
         if (code == ETHOS_OK &&
-            !job_is_home(job, json_string_value(json_object_get(use, "home")), home) &&
-            (json_is_true(json_object_get(use, "made")) || record_elsewhere(home, target->path)))
+            !is_home_of_job(job, json_string_value(json_object_get(use, "home")), home) &&
+            (json_is_true(json_object_get(use, "made")) || is_recorded_in_home(home, target->path)))
             code = refuse_home(job, target, home);
     }
     json_decref(uses);
@@ -195,10 +195,10 @@ static void plan_install(const struct job *job, struct target *target)
     if (target->code != ETHOS_OK)
         return;
     target->remains = true;
-    target->code = make_text(job, target);
+    target->code = build_text_with_entries(job, target);
     if (target->code == ETHOS_OK)
         target->code = check_homes(job, target);
-    if (target->code == ETHOS_OK && target_changes(target)) {
+    if (target->code == ETHOS_OK && will_target_change(target)) {
         target->state = target->exists ? "changed" : "created";
         if (target->exists && !(target->info.st_mode & 0222))
             target->code = refuse_read_only(target);
@@ -215,10 +215,10 @@ static void plan_install(const struct job *job, struct target *target)
 /* ---- planning to take back ------------------------------------------------------------------ */
 
 /* Whether the record tells of this agent here; else all that is ours counts. */
-static bool knows_agent(const struct job *job)
+static bool is_agent_known(const struct job *job)
 {
     for (size_t i = 0; i < job->count; i++)
-        if (is_recorded(record_entry(job, job->targets[i].path), job->agent->name))
+        if (is_agent_recorded(record_entry(job, job->targets[i].path), job->agent->name))
             return true;
     return false;
 }
@@ -238,10 +238,10 @@ static int plan_restore(const struct job *job, struct target *target, const json
     return code == ETHOS_NOMEM ? err_nomem(&target->error) : code;
 }
 
-static int take_out(const struct job *job, struct target *target)
+static int remove_entries(const struct job *job, struct target *target)
 {
-    struct earlier earlier;
-    int code = earlier_find(job, target, &earlier, &target->error);
+    struct earlier_text earlier;
+    int code = read_earlier_text(job, target, &earlier, &target->error);
     if (code == ETHOS_OK)
         code = agent_remove(target->file, str_view(&target->before), earlier.view, target->path,
                             &target->after, &target->error);
@@ -250,9 +250,9 @@ static int take_out(const struct job *job, struct target *target)
 }
 
 /* Our entries out of a file that others have changed since, or that nothing is known about. */
-static int plan_remove(const struct job *job, struct target *target, const json_t *was)
+static int plan_entry_removal(const struct job *job, struct target *target, const json_t *was)
 {
-    int code = take_out(job, target);
+    int code = remove_entries(job, target);
     if (code == ETHOS_INVALID && !agent_touched(target->file, str_view(&target->before))) {
         str_clear(&target->after);
         return str_add(&target->after, str_view(&target->before)) ? err_nomem(&target->error)
@@ -265,15 +265,15 @@ static int plan_remove(const struct job *job, struct target *target, const json_
         return code;
     target->remains = !was || json_is_true(json_object_get(was, "existed")) ||
                       !agent_left_nothing(target->file, str_view(&target->after));
-    if (target_changes(target)) {
+    if (will_target_change(target)) {
         target->state = target->remains ? "changed" : "removed";
-        name_backup(target, true);
+        plan_backup(target, true);
     }
     return ETHOS_OK;
 }
 
 /* Others need it, too: only the record changes. */
-static int plan_share(struct target *target, const json_t *was, json_t *others)
+static int plan_shared(struct target *target, const json_t *was, json_t *others)
 {
     target->state = "shared";
     target->entry = json_deep_copy(was);
@@ -281,24 +281,25 @@ static int plan_share(struct target *target, const json_t *was, json_t *others)
     return target->entry ? ETHOS_OK : err_nomem(&target->error);
 }
 
-static int plan_alone(const struct job *job, struct target *target, const json_t *was)
+static int plan_removal_by_last_agent(const struct job *job, struct target *target,
+                                      const json_t *was)
 {
     struct ethos_view text = str_view(&target->before);
     if (!target->exists)
         return ETHOS_OK;
-    if (was && record_untouched(was)) {
+    if (was && is_record_untouched(was)) {
         target->state = "kept";
         return ETHOS_OK;
     }
-    int code = was && is_revision(was, "after", text) ? plan_restore(job, target, was)
-                                                      : ETHOS_NOTFOUND;
-    return code == ETHOS_NOTFOUND ? plan_remove(job, target, was) : code;
+    int code = was && has_revision(was, "after", text) ? plan_restore(job, target, was)
+                                                       : ETHOS_NOTFOUND;
+    return code == ETHOS_NOTFOUND ? plan_entry_removal(job, target, was) : code;
 }
 
 /* Entries that a person wrote stay in it, and the record tells the next uninstall, which would not know. */
-static int plan_kept(struct target *target)
+static int plan_personal_entries(struct target *target)
 {
-    json_t *revision = revision_of(str_view(&target->after));
+    json_t *revision = revision_json(str_view(&target->after));
     target->entry = json_pack("{s:b, s:O, s:o, s:n, s:[], s:[]}", "existed", true, "before",
                               revision, "after", revision, "backup", "folders", "agents");
     return target->entry ? ETHOS_OK : err_nomem(&target->error);
@@ -310,31 +311,31 @@ static void plan_uninstall(const struct job *job, struct target *target, bool kn
     target_read(target);
     if (target->code != ETHOS_OK)
         return;
-    if (known && !is_recorded(was, job->agent->name)) {
+    if (known && !is_agent_recorded(was, job->agent->name)) {
         target->entry = json_incref((json_t *)was);
         if (str_add(&target->after, str_view(&target->before)) != ETHOS_OK)
             target->code = err_nomem(&target->error);
         return;
     }
-    json_t *others = agents_of(was, job->agent->name, false);
+    json_t *others = agents_json(was, job->agent->name, false);
     if (!others || str_add(&target->after, str_view(&target->before)) != ETHOS_OK)
         target->code = err_nomem(&target->error);
     else if (json_array_size(others) > 0)
-        target->code = plan_share(target, was, json_incref(others));
+        target->code = plan_shared(target, was, json_incref(others));
     else
-        target->code = plan_alone(job, target, was);
+        target->code = plan_removal_by_last_agent(job, target, was);
     json_decref(others);
     if (target->code == ETHOS_OK && was && !target->entry && target->remains &&
         agent_touched(target->file, str_view(&target->after)))
-        target->code = plan_kept(target);
-    if (target->code == ETHOS_OK && target_changes(target) && !(target->info.st_mode & 0222))
+        target->code = plan_personal_entries(target);
+    if (target->code == ETHOS_OK && will_target_change(target) && !(target->info.st_mode & 0222))
         target->code = refuse_read_only(target);
 }
 
 /* ---- telling -------------------------------------------------------------------------------- */
 
 /* refused: nothing was done to any of them. */
-static json_t *tell_target(const struct job *job, const struct target *target, bool refused)
+static json_t *target_json(const struct job *job, const struct target *target, bool refused)
 {
     char backup[PATH_MAX];
     snprintf(backup, sizeof backup, "%s/installed/%s", job->home, target->backup);
@@ -359,7 +360,7 @@ static json_t *make_snippet(const struct job *job, const struct target *target)
     return json;
 }
 
-static json_t *tell_next(const struct job *job)
+static json_t *next_steps_json(const struct job *job)
 {
     const struct agent *agent = job->agent;
     char restart[64];
@@ -375,13 +376,13 @@ static json_t *tell_next(const struct job *job)
     return next;
 }
 
-static json_t *report(const struct job *job, bool refused)
+static json_t *install_report_json(const struct job *job, bool refused)
 {
     json_t *files = json_array(), *changed = json_array(), *snippets = json_array();
     for (size_t i = 0; i < job->count; i++) {
         const struct target *target = &job->targets[i];
-        op_json_push(&files, tell_target(job, target, refused));
-        if (!refused && target_changes(target))
+        op_json_push(&files, target_json(job, target, refused));
+        if (!refused && will_target_change(target))
             op_json_push(&changed, op_json_string(target->path));
         if (target->paste)
             op_json_push(&snippets, make_snippet(job, target));
@@ -389,7 +390,7 @@ static json_t *report(const struct job *job, bool refused)
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "agent", job->agent->name, "scope",
                      job->project ? "project" : "user", "changed", changed, "files", files,
                      "snippets", snippets, "next",
-                     json_array_size(changed) > 0 ? tell_next(job) : json_array());
+                     json_array_size(changed) > 0 ? next_steps_json(job) : json_array());
 }
 
 static int show_diffs(const struct job *job, struct op_result *result, struct ethos_error *error)
@@ -397,7 +398,7 @@ static int show_diffs(const struct job *job, struct op_result *result, struct et
     for (size_t i = 0; i < job->count; i++) {
         const struct target *target = &job->targets[i];
         const struct ethos_view none = VIEW("");
-        if (target_changes(target) &&
+        if (will_target_change(target) &&
             diff_unified(target->exists ? str_view(&target->before) : none,
                          target->remains ? str_view(&target->after) : none, target->path,
                          &result->text) != ETHOS_OK)
@@ -428,7 +429,7 @@ static int find_project(const char *given, char out[PATH_MAX], struct ethos_erro
     return ETHOS_OK;
 }
 
-static enum own_memory own_memory_of(const char *choice)
+static enum own_memory parse_own_memory(const char *choice)
 {
     return !choice                        ? OWN_MEMORY_UNASKED
            : strcmp(choice, "keep") == 0  ? OWN_MEMORY_KEEP
@@ -437,8 +438,8 @@ static enum own_memory own_memory_of(const char *choice)
 }
 
 /* A paragraph would tell a model a second time what the server's own instructions say. */
-static unsigned parts_of(const struct op_call *call, const struct agent *agent,
-                         enum own_memory own_memory)
+static unsigned chosen_parts(const struct op_call *call, const struct agent *agent,
+                             enum own_memory own_memory)
 {
     const char *only = op_string(call, "only");
     unsigned parts = !only                      ? AGENT_ALL
@@ -454,9 +455,9 @@ static unsigned parts_of(const struct op_call *call, const struct agent *agent,
 }
 
 /* The first target that nothing can be done with, or NULL. */
-static const struct target *plan(struct job *job)
+static const struct target *plan_targets(struct job *job)
 {
-    bool known = !job->install && knows_agent(job);
+    bool known = !job->install && is_agent_known(job);
     const struct target *bad = NULL;
     for (size_t i = 0; i < job->count; i++) {
         struct target *target = &job->targets[i];
@@ -479,31 +480,33 @@ static bool job_changes(const struct job *job)
         const struct target *target = &job->targets[i];
         const json_t *was = record_entry(job, target->path);
         bool same = target->entry == was || json_equal(target->entry, was);
-        if (target_changes(target) || (!job->install && !same))
+        if (will_target_change(target) || (!job->install && !same))
             return true;
     }
     return false;
 }
 
-static int change(struct job *job, struct op_result *result, struct ethos_error *error)
+static int apply_plan(struct job *job, struct op_result *result, struct ethos_error *error)
 {
-    const struct target *bad = plan(job);
+    const struct target *bad = plan_targets(job);
     int code = ETHOS_OK;
     if (bad) {
         result->code = bad->code;
         result->error = bad->error;
         return bad->code == ETHOS_NOMEM ? err_nomem(error)
-                                        : op_return(result, report(job, true), error);
+                                        : op_return(result, install_report_json(job, true), error);
     }
     if (job->call->dry_run)
         code = show_diffs(job, result, error);
     else if (job_changes(job))
         code = job_apply(job, error);
-    return code == ETHOS_OK ? op_return_change(job->call, result, report(job, false), error) : code;
+    return code == ETHOS_OK
+               ? op_return_change(job->call, result, install_report_json(job, false), error)
+               : code;
 }
 
 /* The file in the folder that it really is in, which must be there. */
-static int find_file(const char *given, char out[PATH_MAX], struct ethos_error *error)
+static int find_program_file(const char *given, char out[PATH_MAX], struct ethos_error *error)
 {
     char folder[PATH_MAX], real[PATH_MAX];
     const char *slash = strrchr(given, '/'), *name = slash ? slash + 1 : given;
@@ -518,7 +521,7 @@ static int find_file(const char *given, char out[PATH_MAX], struct ethos_error *
 }
 
 /* What cannot be read is told when its turn comes. */
-static int agent_of(const char *path, const struct agent **out, struct ethos_error *error)
+static int detect_agent(const char *path, const struct agent **out, struct ethos_error *error)
 {
     struct str text;
     str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
@@ -537,16 +540,16 @@ int install_agent(struct op_call *call, bool install, struct op_result *result,
     char project[PATH_MAX], file[PATH_MAX];
     const char *given = op_string(call, "file");
     const struct agent *agent = given ? NULL : agent_find(op_string(call, "agent"));
-    if (given &&
-        (find_file(given, file, error) != ETHOS_OK || agent_of(file, &agent, error) != ETHOS_OK))
+    if (given && (find_program_file(given, file, error) != ETHOS_OK ||
+                  detect_agent(file, &agent, error) != ETHOS_OK))
         return error->code;
-    enum own_memory own = own_memory_of(op_string(call, "ownMemory"));
+    enum own_memory own = parse_own_memory(op_string(call, "ownMemory"));
     struct job job = {.call = call,
                       .file = given ? file : NULL,
                       .install = install,
                       .own_memory = own,
                       .project = op_flag(call, "project"),
-                      .parts = install ? parts_of(call, agent, own) : AGENT_ALL};
+                      .parts = install ? chosen_parts(call, agent, own) : AGENT_ALL};
     bool needs_project = job.project || own != OWN_MEMORY_UNASKED;
     if (own > OWN_MEMORY_KEEP && !agent->own_folder)
         return err_set(error, ETHOS_DENIED, "%s: has no memory of its own that ethos knows",
@@ -559,7 +562,7 @@ int install_agent(struct op_call *call, bool install, struct op_result *result,
     if (code == ETHOS_OK && install)
         code = job_wire(&job, op_flag(call, "allowTools"), error);
     if (code == ETHOS_OK)
-        code = change(&job, result, error);
+        code = apply_plan(&job, result, error);
     job_close(&job);
     return code;
 }

@@ -21,7 +21,7 @@
 
 /* ---- what is there -------------------------------------------------------------------------- */
 
-static unsigned parts_there(struct job *job)
+static unsigned installed_parts(struct job *job)
 {
     unsigned parts = 0;
     for (size_t i = 0; i < job->count; i++) {
@@ -33,16 +33,16 @@ static unsigned parts_there(struct job *job)
     return parts;
 }
 
-static json_t *tell_agent(const struct agent *agent, struct ethos_error *error)
+static json_t *agent_json(const struct agent *agent, struct ethos_error *error)
 {
     struct stat info;
     char folder[PATH_MAX];
     struct job job = {.parts = AGENT_ALL};
     job_folder(agent, folder);
-    bool found = os_fstatat(AT_FDCWD, folder, &info, 0) == 0 || install_finds(agent->program);
+    bool found = os_fstatat(AT_FDCWD, folder, &info, 0) == 0 || install_is_on_path(agent->program);
     json_t *json = NULL;
     if (job_open(&job, agent, NULL, NULL, error) == ETHOS_OK) {
-        unsigned parts = parts_there(&job);
+        unsigned parts = installed_parts(&job);
         json = json_pack("{s:s, s:s, s:b, s:o, s:b, s:b, s:b}", "agent", agent->name, "title",
                          agent->title, "found", found, "folder", op_json_string(folder), "mcp",
                          parts & AGENT_MCP, "hooks", parts & AGENT_HOOKS, "instructions",
@@ -58,7 +58,7 @@ int install_list(json_t **out_rows, struct ethos_error *error)
 {
     json_t *list = json_array();
     for (const struct agent *agent = agents; list && agent->name; agent++) {
-        json_t *row = tell_agent(agent, error);
+        json_t *row = agent_json(agent, error);
         if (!row) {
             json_decref(list);
             return error->code;
@@ -117,7 +117,7 @@ static bool make_command(const json_t *server, const char *argv[], size_t room, 
 }
 
 /* NULL: it lists tools; else what is wrong, in text. */
-static const char *ask_server(const json_t *server, char text[256])
+static const char *find_server_problem(const json_t *server, char text[256])
 {
     const char *argv[16];
     struct str home, answers;
@@ -142,16 +142,16 @@ static const char *ask_server(const json_t *server, char text[256])
 
 /* ---- whether the hooks answer --------------------------------------------------------------- */
 
-static bool can_run(const char *program)
+static bool is_runnable(const char *program)
 {
     struct stat info;
     return strchr(program, '/') ? os_fstatat(AT_FDCWD, program, &info, 0) == 0 &&
                                       S_ISREG(info.st_mode) && (info.st_mode & 0111)
-                                : install_finds(program);
+                                : install_is_on_path(program);
 }
 
 /* As an agent runs it, at the start of a session that says nothing of itself. */
-static bool answers(const char *command)
+static bool does_hook_answer(const char *command)
 {
     const char *const argv[] = {"sh", "-c", command, NULL};
     struct str answer;
@@ -165,19 +165,19 @@ static bool answers(const char *command)
 }
 
 /* NULL: it runs (ask: and answers), or is not there; else what is wrong, in text. */
-static const char *ask_hook(const struct target *target, const struct agent_event *event, bool ask,
-                            char text[256])
+static const char *find_hook_problem(const struct target *target, const struct agent_event *event,
+                                     bool ask, char text[256])
 {
     struct str command, program;
     text[0] = 0;
     str_init(&command, ANSWER_MAX);
     str_init(&program, ANSWER_MAX);
     int code = agent_hook_command(str_view(&target->before), event->name, &command, &program);
-    if (code == ETHOS_OK && !can_run(program.data))
+    if (code == ETHOS_OK && !is_runnable(program.data))
         snprintf(text, 256, "its hooks run %.180s, which is not a program", program.data);
     else if (code == ETHOS_OK && ask &&
              (event->action == AGENT_START || event->action == AGENT_PROMPT) &&
-             !answers(command.data))
+             !does_hook_answer(command.data))
         snprintf(text, 256, "its hook for %s does not answer", event->name);
     str_release(&command);
     str_release(&program);
@@ -230,7 +230,7 @@ static int count_untrusted(const struct job *job)
 
 /* ---- for doctor ----------------------------------------------------------------------------- */
 
-struct check {
+struct agent_check {
     ethos_finding_fn *found;
     void *arg;
     const char *home;
@@ -239,15 +239,15 @@ struct check {
     bool *whole;   /* false: out of memory */
 };
 
-static void find(const struct check *check, enum ethos_severity severity, const char *subject,
-                 const char *problem, const char *remedy)
+static void report_agent_problem(const struct agent_check *check, enum ethos_severity severity,
+                                 const char *subject, const char *problem, const char *remedy)
 {
     const struct ethos_finding finding = {severity, subject, problem, remedy};
     check->found(check->arg, &finding);
 }
 
 /* What install put there and somebody took out. */
-static void check_entries(const struct check *check, const struct job *job)
+static void check_installed_entries(const struct agent_check *check, const struct job *job)
 {
     char remedy[64];
     for (size_t i = 0; i < job->count; i++) {
@@ -257,17 +257,17 @@ static void check_entries(const struct check *check, const struct job *job)
         if (target->code == ETHOS_NOMEM)
             *check->whole = false;
         else if (target->code != ETHOS_OK)
-            find(check, ETHOS_FINDING_WARNING, target->path, target->error.text,
-                 *target->error.hint ? target->error.hint : NULL);
+            report_agent_problem(check, ETHOS_FINDING_WARNING, target->path, target->error.text,
+                                 *target->error.hint ? target->error.hint : NULL);
         else if (record_entry(job, target->path) &&
                  !agent_touched(target->file, str_view(&target->before)) &&
                  !agent_parts(job->agent, target->file, str_view(&target->before)))
-            find(check, ETHOS_FINDING_WARNING, target->path,
-                 "what ethos install wrote there is gone", remedy);
+            report_agent_problem(check, ETHOS_FINDING_WARNING, target->path,
+                                 "what ethos install wrote there is gone", remedy);
     }
 }
 
-static void check_server(const struct check *check, const struct target *target)
+static void check_server(const struct agent_check *check, const struct target *target)
 {
     char text[256];
     size_t index;
@@ -279,18 +279,18 @@ static void check_server(const struct check *check, const struct target *target)
         json_decref(server);
         return;
     }
-    const char *problem = ask_server(server, text);
+    const char *problem = find_server_problem(server, text);
     if (problem)
-        find(check, ETHOS_FINDING_ERROR, target->path, problem,
-             "run its command by hand, or install again");
+        report_agent_problem(check, ETHOS_FINDING_ERROR, target->path, problem,
+                             "run its command by hand, or install again");
     else
         json_array_append(check->asked, server);
     json_decref(server);
 }
 
 /* Where there is one hook, all of them belong. */
-static void check_events(const struct check *check, const struct job *job,
-                         const struct target *target)
+static void check_hook_events(const struct agent_check *check, const struct job *job,
+                              const struct target *target)
 {
     char text[256], remedy[64];
     size_t group, number, count = 0;
@@ -304,34 +304,34 @@ static void check_events(const struct check *check, const struct job *job,
         return;
     snprintf(text, sizeof text, "it has hooks of ethos, but none for %s", missing);
     snprintf(remedy, sizeof remedy, "run: ethos install %s", job->agent->name);
-    find(check, ETHOS_FINDING_WARNING, target->path, text, remedy);
+    report_agent_problem(check, ETHOS_FINDING_WARNING, target->path, text, remedy);
 }
 
-static void check_hooks(const struct check *check, const struct job *job,
+static void check_hooks(const struct agent_check *check, const struct job *job,
                         const struct target *target)
 {
     char text[256], remedy[128];
     const char *problem = NULL, *name = job->agent->name;
     const json_t *was = record_entry(job, target->path);
     for (const struct agent_event *event = job->agent->events; event->name && !problem; event++)
-        problem = ask_hook(target, event, check->ask, text);
-    if (was && !record_untouched(was))
+        problem = find_hook_problem(target, event, check->ask, text);
+    if (was && !is_record_untouched(was))
         snprintf(remedy, sizeof remedy, "run: ethos install %s", name);
     else
         snprintf(remedy, sizeof remedy, "correct them, or run: ethos uninstall %s, then install",
                  name);
     if (problem)
-        find(check, ETHOS_FINDING_ERROR, target->path, problem, remedy);
-    check_events(check, job, target);
+        report_agent_problem(check, ETHOS_FINDING_ERROR, target->path, problem, remedy);
+    check_hook_events(check, job, target);
 }
 
-static void check_agent(const struct check *check, const struct agent *agent)
+static void check_agent(const struct agent_check *check, const struct agent *agent)
 {
     struct job job = {.parts = AGENT_ALL};
     struct ethos_error error = {0};
     if (job_open(&job, agent, check->home, NULL, &error) == ETHOS_OK) {
-        parts_there(&job);
-        check_entries(check, &job);
+        installed_parts(&job);
+        check_installed_entries(check, &job);
         for (size_t i = 0; i < job.count; i++) {
             const struct target *target = &job.targets[i];
             if (check->ask && target->code == ETHOS_OK && (target->file->parts & AGENT_MCP))
@@ -340,12 +340,12 @@ static void check_agent(const struct check *check, const struct agent *agent)
                 check_hooks(check, &job, target);
         }
         if (agent->trust && count_untrusted(&job) > 0)
-            find(check, ETHOS_FINDING_WARNING, job.targets[1].path,
-                 "its hooks of ethos are not trusted yet", agent->trust);
+            report_agent_problem(check, ETHOS_FINDING_WARNING, job.targets[1].path,
+                                 "its hooks of ethos are not trusted yet", agent->trust);
     } else if (error.code == ETHOS_NOMEM) {
         *check->whole = false;
     } else {
-        find(check, ETHOS_FINDING_ERROR, agent->title, error.text, error.hint);
+        report_agent_problem(check, ETHOS_FINDING_ERROR, agent->title, error.text, error.hint);
     }
     job_close(&job);
 }
@@ -353,7 +353,7 @@ static void check_agent(const struct check *check, const struct agent *agent)
 bool install_check(const char *home, bool ask, ethos_finding_fn *found, void *arg)
 {
     bool whole = true;
-    const struct check check = {found, arg, home, ask, json_array(), &whole};
+    const struct agent_check check = {found, arg, home, ask, json_array(), &whole};
     for (const struct agent *agent = agents; agent->name; agent++)
         check_agent(&check, agent);
     json_decref(check.asked);

@@ -28,14 +28,14 @@
 
 /* ---- where the files are ------------------------------------------------------------------- */
 
-static const char *variable(const struct agent *agent)
+static const char *settings_variable(const struct agent *agent)
 {
     const char *value = agent->variable ? getenv(agent->variable) : NULL;
     return value && *value == '/' ? value : NULL;
 }
 
 /* One file has one name in the record, however $HOME or a variable is written: /x/ and /x//. */
-static void drop_slashes(char *path)
+static void remove_extra_slashes(char *path)
 {
     char *to = path;
     for (const char *from = path; *from; from++)
@@ -46,27 +46,27 @@ static void drop_slashes(char *path)
 
 void job_folder(const struct agent *agent, char out[PATH_MAX])
 {
-    const char *named = variable(agent), *user = home_of_user();
+    const char *named = settings_variable(agent), *user = home_of_user();
     if (named)
         snprintf(out, PATH_MAX, "%s%s", named, agent->below);
     else
         snprintf(out, PATH_MAX, "%s/%s", user ? user : "", agent->folder);
-    drop_slashes(out);
+    remove_extra_slashes(out);
 }
 
-static void find_path(const struct agent *agent, const struct agent_file *file, const char *project,
-                      char out[PATH_MAX])
+static void find_target_path(const struct agent *agent, const struct agent_file *file,
+                             const char *project, char out[PATH_MAX])
 {
     char folder[PATH_MAX];
     const char *user = home_of_user();
     job_folder(agent, folder);
     int size = project ? snprintf(out, PATH_MAX, "%s/%s", project, file->project)
-               : file->beside && !variable(agent)
+               : file->beside && !settings_variable(agent)
                    ? snprintf(out, PATH_MAX, "%s/%s", user ? user : "", file->user)
                    : snprintf(out, PATH_MAX, "%s/%s", folder, file->user);
     if (size >= PATH_MAX)
         out[0] = 0;
-    drop_slashes(out);
+    remove_extra_slashes(out);
 }
 
 /* ---- the record ---------------------------------------------------------------------------- */
@@ -100,13 +100,13 @@ json_t *record_entry(const struct job *job, const char *path)
     return json_object_get(json_object_get(job->record, "files"), path);
 }
 
-bool record_untouched(const json_t *entry)
+bool is_record_untouched(const json_t *entry)
 {
     struct ethos_view before = json_view(entry, "before");
     return before.data && view_eq(before, json_view(entry, "after"));
 }
 
-bool record_elsewhere(const char *home, const char *path)
+bool is_recorded_in_home(const char *home, const char *path)
 {
     struct str text;
     json_t *record = NULL;
@@ -160,12 +160,12 @@ static int add_target(struct job *job, const struct agent_file *file, const char
     if (job->file)
         snprintf(target->path, sizeof target->path, "%s", job->file);
     else
-        find_path(job->agent, file, project, target->path);
+        find_target_path(job->agent, file, project, target->path);
     return ETHOS_OK;
 }
 
 /* What was recorded of such a file in any project. */
-static int add_recorded(struct job *job, const struct agent_file *file)
+static int add_recorded_targets(struct job *job, const struct agent_file *file)
 {
     const char *path;
     json_t *entry;
@@ -191,26 +191,26 @@ static int add_targets(struct job *job, const char *project, struct ethos_error 
             continue;
         bool own = file->parts == AGENT_OWN_MEMORY;
         if (own && job->call && !job->install && !job->project)
-            code = add_recorded(job, file);
+            code = add_recorded_targets(job, file);
         else if (own ? project != NULL : (job->project ? file->project : file->user) != NULL)
             code = add_target(job, file, own || job->project ? project : NULL);
     }
     return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-static void find_usual(char out[PATH_MAX])
+static void find_default_home(char out[PATH_MAX])
 {
     const char *user = home_of_user();
     snprintf(out, PATH_MAX, "%s/.ethos", user ? user : "");
 }
 
-bool job_is_home(const struct job *job, const char *home, char out_path[PATH_MAX])
+bool is_home_of_job(const struct job *job, const char *home, char out_path[PATH_MAX])
 {
     struct stat one, other;
     if (home)
         snprintf(out_path, PATH_MAX, "%s", home);
     else
-        find_usual(out_path);
+        find_default_home(out_path);
     return strcmp(out_path, job->home) == 0 ||
            (os_fstatat(AT_FDCWD, out_path, &one, 0) == 0 &&
             os_fstatat(AT_FDCWD, job->home, &other, 0) == 0 && one.st_dev == other.st_dev &&
@@ -218,10 +218,10 @@ bool job_is_home(const struct job *job, const char *home, char out_path[PATH_MAX
 }
 
 /* The default home goes without saying. */
-static bool is_usual(const char *home)
+static bool is_default_home(const char *home)
 {
     char usual[PATH_MAX];
-    find_usual(usual);
+    find_default_home(usual);
     return strcmp(home, usual) == 0;
 }
 
@@ -260,8 +260,8 @@ static int record_project(const struct job *job, struct ethos *ethos,
     return code;
 }
 
-static int find_notes(struct job *job, struct ethos *ethos, const struct ethos_turn *turn,
-                      struct ethos_error *error)
+static int find_project_notes(struct job *job, struct ethos *ethos, const struct ethos_turn *turn,
+                              struct ethos_error *error)
 {
     const struct workspace *workspace = service_workspace(turn);
     const struct ethos_error *why = ethos_turn_context(turn)->workspace_error;
@@ -291,17 +291,17 @@ int job_find_notes(struct job *job, const char *project, struct ethos_error *err
     if (code == ETHOS_OK)
         code = ethos_turn_new(ethos, &request, &turn, error);
     if (code == ETHOS_OK)
-        code = find_notes(job, ethos, turn, error);
+        code = find_project_notes(job, ethos, turn, error);
     ethos_turn_free(turn);
     ethos_close(ethos);
     return code;
 }
 
-static void list_tools(struct job *job, bool all)
+static void list_allowed_tools(struct job *job, bool all)
 {
     size_t count = 0;
     for (const struct tool *tool = tools_table; tool->name && count < INSTALL_MAX_TOOLS; tool++)
-        if (tool->about != TOOL_ABOUT_TEAM && (all || tool_only_reads(tool)))
+        if (tool->about != TOOL_ABOUT_TEAM && (all || tool_is_read_only(tool)))
             job->tools[count++] = tool->name;
     job->tools[count] = NULL;
 }
@@ -316,13 +316,13 @@ int job_wire(struct job *job, bool all_tools, struct ethos_error *error)
     if (code == ETHOS_OK)
         job->wiring = (struct agent_wiring){job->agent,
                                             job->program.data,
-                                            is_usual(job->home) ? NULL : job->home,
+                                            is_default_home(job->home) ? NULL : job->home,
                                             job->tools,
                                             all_tools,
                                             job->own_memory == OWN_MEMORY_SHARE ? job->notes
                                             : job->own_memory == OWN_MEMORY_OFF ? ""
                                                                                 : NULL};
-    list_tools(job, all_tools);
+    list_allowed_tools(job, all_tools);
     return code;
 }
 
@@ -344,7 +344,7 @@ void job_close(struct job *job)
 /* ---- one file ------------------------------------------------------------------------------ */
 
 /* Follows the links. */
-static int find_real(struct target *target, struct ethos_error *error)
+static int resolve_links(struct target *target, struct ethos_error *error)
 {
     struct stat info;
     snprintf(target->real, sizeof target->real, "%s", target->path);
@@ -359,8 +359,8 @@ static int find_real(struct target *target, struct ethos_error *error)
     return err_hint(error, ETHOS_DENIED, "make the file that it leads to, or remove the link");
 }
 
-static int read_text(const struct target *target, struct str *out, struct stat *info,
-                     struct ethos_error *error)
+static int read_target_text(const struct target *target, struct str *out, struct stat *info,
+                            struct ethos_error *error)
 {
     int fd = os_openat(AT_FDCWD, target->real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
@@ -372,20 +372,20 @@ static int read_text(const struct target *target, struct str *out, struct stat *
 
 void target_read(struct target *target)
 {
-    target->code = find_real(target, &target->error);
+    target->code = resolve_links(target, &target->error);
     if (target->code == ETHOS_OK && target->exists)
-        target->code = read_text(target, &target->before, &target->info, &target->error);
+        target->code = read_target_text(target, &target->before, &target->info, &target->error);
     target->remains = target->exists;
 }
 
-bool target_changes(const struct target *target)
+bool will_target_change(const struct target *target)
 {
     return target->exists != target->remains ||
            (target->remains && !view_eq(str_view(&target->before), str_view(&target->after)));
 }
 
 /* Between looking and writing somebody else may have written. */
-static int check_same(const struct target *target, struct ethos_error *error)
+static int check_unchanged(const struct target *target, struct ethos_error *error)
 {
     struct stat info;
     struct str now;
@@ -394,7 +394,7 @@ static int check_same(const struct target *target, struct ethos_error *error)
                 os_fstatat(AT_FDCWD, target->real, &info, AT_SYMLINK_NOFOLLOW) < 0;
     if (target->exists) {
         str_init(&now, ETHOS_MAX_INPUT_BYTES + 1);
-        code = read_text(target, &now, &info, error);
+        code = read_target_text(target, &now, &info, error);
         same = view_eq(str_view(&now), str_view(&target->before));
         str_release(&now);
     }
@@ -405,7 +405,7 @@ static int check_same(const struct target *target, struct ethos_error *error)
 }
 
 /* The folder of a file as a descriptor, and its name in that. -1 and errno. */
-static int open_folder(const char *path, const char **out_name)
+static int open_parent_folder(const char *path, const char **out_name)
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -415,11 +415,11 @@ static int open_folder(const char *path, const char **out_name)
 }
 
 /* exists false: removes it. */
-static int set_file(const struct target *target, const struct str *text, bool exists, mode_t mode,
-                    struct ethos_error *error)
+static int write_or_remove_file(const struct target *target, const struct str *text, bool exists,
+                                mode_t mode, struct ethos_error *error)
 {
     const char *name;
-    int dir = open_folder(target->real, &name), code = ETHOS_OK;
+    int dir = open_parent_folder(target->real, &name), code = ETHOS_OK;
     if (dir < 0)
         return err_errno(error, errno, target->path);
     if (exists)
@@ -455,7 +455,7 @@ static int make_folders(const json_t *folders, mode_t mode, struct ethos_error *
     const char *name;
     json_array_foreach (folders, index, folder) {
         const char *path = json_string_value(folder);
-        int dir = open_folder(path, &name);
+        int dir = open_parent_folder(path, &name);
         bool failed = dir < 0 || (os_mkdirat(dir, name, mode) != 0 && errno != EEXIST) ||
                       os_fsync(dir) != 0;
         int code = failed ? err_errno(error, errno, path) : ETHOS_OK;
@@ -482,7 +482,7 @@ static mode_t folder_mode(const struct job *job)
 }
 
 /* Those that were or will be made for it. */
-static const json_t *folders_of(const struct job *job, const struct target *target)
+static const json_t *made_folders(const struct job *job, const struct target *target)
 {
     bool made = job->install && target->remains;
     const json_t *entry = made ? target->entry : record_entry(job, target->path);
@@ -491,24 +491,25 @@ static const json_t *folders_of(const struct job *job, const struct target *targ
 
 static int write_target(const struct job *job, struct target *target, struct ethos_error *error)
 {
-    int code = check_same(target, error);
+    int code = check_unchanged(target, error);
     if (code == ETHOS_OK && target->remains && !target->exists)
-        code = make_folders(folders_of(job, target), folder_mode(job), error);
-    return code == ETHOS_OK ? set_file(target, &target->after, target->remains,
-                                       job->project ? 0644 : 0600, error)
+        code = make_folders(made_folders(job, target), folder_mode(job), error);
+    return code == ETHOS_OK ? write_or_remove_file(target, &target->after, target->remains,
+                                                   job->project ? 0644 : 0600, error)
                             : code;
 }
 
-static void take_back(struct job *job, size_t count)
+static void roll_back(struct job *job, size_t count)
 {
     while (count > 0) {
         struct target *target = &job->targets[--count];
-        const json_t *folders = folders_of(job, target);
-        if (!target_changes(target))
+        const json_t *folders = made_folders(job, target);
+        if (!will_target_change(target))
             continue;
         if (target->exists)
             make_folders(folders, folder_mode(job), NULL);
-        set_file(target, &target->before, target->exists, target->info.st_mode & 07777, NULL);
+        write_or_remove_file(target, &target->before, target->exists, target->info.st_mode & 07777,
+                             NULL);
         if (!target->exists)
             remove_folders(folders);
     }
@@ -517,16 +518,16 @@ static void take_back(struct job *job, size_t count)
 static int write_targets(struct job *job, struct ethos_error *error)
 {
     for (size_t i = 0; i < job->count; i++) {
-        int code = target_changes(&job->targets[i]) ? write_target(job, &job->targets[i], error)
-                                                    : ETHOS_OK;
+        int code = will_target_change(&job->targets[i]) ? write_target(job, &job->targets[i], error)
+                                                        : ETHOS_OK;
         if (code != ETHOS_OK) {
-            take_back(job, i + 1); // this one, too: it may be there and only not certain to stay
+            roll_back(job, i + 1); // this one, too: it may be there and only not certain to stay
             return code;
         }
     }
     for (size_t i = 0; i < job->count; i++)
         if (!job->targets[i].remains)
-            remove_folders(folders_of(job, &job->targets[i]));
+            remove_folders(made_folders(job, &job->targets[i]));
     return ETHOS_OK;
 }
 
@@ -540,7 +541,7 @@ static int write_backups(const struct job *job, int dir, struct ethos_error *err
     return code;
 }
 
-static int put_record(int dir, struct ethos_view text, struct ethos_error *error)
+static int write_record(int dir, struct ethos_view text, struct ethos_error *error)
 {
     if (text.size > 0)
         return home_replace(dir, "", RECORD, text, error);
@@ -568,7 +569,7 @@ static int make_record(const struct job *job, struct str *out, struct ethos_erro
 }
 
 /* What nobody needs any more: copies of what is back in its place. */
-static void clean_up(const struct job *job, int dir)
+static void remove_restored_backups(const struct job *job, int dir)
 {
     for (size_t i = 0; i < job->count && !job->install; i++) {
         const struct target *target = &job->targets[i];
@@ -583,7 +584,7 @@ static void clean_up(const struct job *job, int dir)
 }
 
 /* Copies that no record names, after a failure. */
-static void drop_backups(const struct job *job, int dir)
+static void remove_unrecorded_backups(const struct job *job, int dir)
 {
     char name[PATH_MAX];
     for (size_t i = 0; i < job->count; i++) {
@@ -596,7 +597,7 @@ static void drop_backups(const struct job *job, int dir)
     os_unlinkat(dir, BACKUPS, AT_REMOVEDIR);
 }
 
-static int apply_in(struct job *job, int dir, struct ethos_error *error)
+static int apply_under_lock(struct job *job, int dir, struct ethos_error *error)
 {
     struct str now, then;
     str_init(&now, ETHOS_MAX_MAP_BYTES + 1);
@@ -610,18 +611,19 @@ static int apply_in(struct job *job, int dir, struct ethos_error *error)
     if (code == ETHOS_OK)
         code = write_backups(job, dir, error);
     if (code == ETHOS_OK && job->install)
-        code = put_record(dir, str_view(&then), error);
+        code = write_record(dir, str_view(&then), error);
     bool recorded = code == ETHOS_OK;
     if (code == ETHOS_OK)
         code = write_targets(job, error);
-    if (code == ETHOS_OK && !job->install && (code = put_record(dir, str_view(&then), error)) != 0)
-        take_back(job, job->count);
+    if (code == ETHOS_OK && !job->install &&
+        (code = write_record(dir, str_view(&then), error)) != 0)
+        roll_back(job, job->count);
     if (code != ETHOS_OK && recorded)
-        put_record(dir, str_view(&now), NULL);
+        write_record(dir, str_view(&now), NULL);
     if (code == ETHOS_OK)
-        clean_up(job, dir);
+        remove_restored_backups(job, dir);
     else
-        drop_backups(job, dir);
+        remove_unrecorded_backups(job, dir);
     str_release(&now);
     str_release(&then);
     return code;
@@ -634,7 +636,7 @@ int job_apply(struct job *job, struct ethos_error *error)
         return code;
     code = home_lock(dir, LOCK, &lock, error);
     if (code == ETHOS_OK) {
-        code = apply_in(job, dir, error);
+        code = apply_under_lock(job, dir, error);
         os_close(lock);
     }
     os_close(dir);

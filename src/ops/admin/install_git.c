@@ -26,7 +26,7 @@
 /* ---- the driver's command ------------------------------------------------------------------ */
 
 /* In quotes for the shell that git calls; git itself reads per cent signs. */
-static void add_quoted(struct ethos_view program, struct str *out)
+static void append_quoted(struct ethos_view program, struct str *out)
 {
     struct str word;
     str_init(&word, (size_t)PATH_MAX * 4);
@@ -38,13 +38,13 @@ static void add_quoted(struct ethos_view program, struct str *out)
     str_release(&word);
 }
 
-static int make_driver(struct str *out, struct ethos_error *error)
+static int build_driver_command(struct str *out, struct ethos_error *error)
 {
     struct str program;
     str_init(&program, PATH_MAX);
     int code = install_program(&program, error);
     if (code == ETHOS_OK) {
-        add_quoted(str_view(&program), out);
+        append_quoted(str_view(&program), out);
         str_adds(out, " merge-driver -- %O %A %B %P");
         code = str_code(out) ? err_nomem(error) : ETHOS_OK;
     }
@@ -67,7 +67,7 @@ static int run_git(const char *const argv[], struct str *out, int *out_status,
     return err_hint(error, ETHOS_NOTFOUND, "install git, then try again");
 }
 
-static int find_top(struct str *out, struct ethos_error *error)
+static int find_git_top(struct str *out, struct ethos_error *error)
 {
     const char *const argv[] = {"git", "rev-parse", "--show-toplevel", NULL};
     int status, code = run_git(argv, out, &status, error);
@@ -81,12 +81,13 @@ static int find_top(struct str *out, struct ethos_error *error)
     return err_hint(error, ETHOS_NOTFOUND, "change into one first, or make one with git init");
 }
 
-struct setting {
+struct git_setting {
     const char *name;
     const char *value; /* NULL: none */
 };
 
-static int is_set(const struct setting *setting, bool *out_is, struct ethos_error *error)
+static int is_setting_applied(const struct git_setting *setting, bool *out_is,
+                              struct ethos_error *error)
 {
     const char *const argv[] = {"git", "config", "--local", "--get-all", setting->name, NULL};
     struct str now;
@@ -100,7 +101,7 @@ static int is_set(const struct setting *setting, bool *out_is, struct ethos_erro
     return code;
 }
 
-static int set_setting(const struct setting *setting, struct ethos_error *error)
+static int write_git_setting(const struct git_setting *setting, struct ethos_error *error)
 {
     const char *const set[] = {"git",         "config",       "--local", "--replace-all",
                                setting->name, setting->value, NULL};
@@ -131,7 +132,7 @@ static const char rules[] = "MEMORY.md merge=ethos\n"
 
 static const struct block_marks marks = {FIRST_MARK, LAST_MARK, false};
 
-static void add_block(struct ethos_view text, bool exists, struct str *out)
+static void append_attributes_block(struct ethos_view text, bool exists, struct str *out)
 {
     bool open_line = text.size > 0 && text.data[text.size - 1] != '\n';
     str_add(out, text);
@@ -142,7 +143,7 @@ static void add_block(struct ethos_view text, bool exists, struct str *out)
                rules);
 }
 
-static void renew_block(const struct block *block, struct str *out)
+static void renew_attributes_block(const struct block *block, struct str *out)
 {
     str_add(out, block->before);
     str_add(out, block->begin);
@@ -150,7 +151,7 @@ static void renew_block(const struct block *block, struct str *out)
     str_add(out, block->after);
 }
 
-static void remove_block(const struct block *block, struct str *out)
+static void remove_attributes_block(const struct block *block, struct str *out)
 {
     bool added = view_contains(block->begin, VIEW(NEW_LINE)) && block->after.size == 0;
     str_add(out, view_of(block->before.data, block->before.size - (added && block->before.size)));
@@ -159,7 +160,7 @@ static void remove_block(const struct block *block, struct str *out)
 
 /* ---- a change of the repository ------------------------------------------------------------ */
 
-struct change {
+struct git_change {
     struct op_call *call;
     bool install;
     struct str top, driver;
@@ -169,7 +170,7 @@ struct change {
     json_t *done;             /* names of what is changed */
 };
 
-static int read_attributes(struct change *c, struct ethos_error *error)
+static int read_attributes(struct git_change *c, struct ethos_error *error)
 {
     int fd = os_openat(c->dir, ATTRIBUTES, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0 && errno == ENOENT)
@@ -184,7 +185,7 @@ static int read_attributes(struct change *c, struct ethos_error *error)
     return code;
 }
 
-static int edit_attributes(struct change *c, struct ethos_error *error)
+static int edit_attributes(struct git_change *c, struct ethos_error *error)
 {
     struct block block;
     struct ethos_view text = str_view(&c->before);
@@ -198,11 +199,11 @@ static int edit_attributes(struct change *c, struct ethos_error *error)
     bool found = block.found;
     c->remains = c->exists || c->install;
     if (c->install && found)
-        renew_block(&block, &c->after);
+        renew_attributes_block(&block, &c->after);
     else if (c->install)
-        add_block(text, c->exists, &c->after);
+        append_attributes_block(text, c->exists, &c->after);
     else if (found)
-        remove_block(&block, &c->after);
+        remove_attributes_block(&block, &c->after);
     else
         str_add(&c->after, text);
     if (!c->install && found && c->after.size == 0 && view_contains(block.begin, VIEW(NEW_FILE)))
@@ -210,7 +211,8 @@ static int edit_attributes(struct change *c, struct ethos_error *error)
     return str_code(&c->after) ? err_nomem(error) : ETHOS_OK;
 }
 
-static int write_attributes(struct change *c, struct op_result *result, struct ethos_error *error)
+static int write_attributes(struct git_change *c, struct op_result *result,
+                            struct ethos_error *error)
 {
     if (c->exists == c->remains && view_eq(str_view(&c->before), str_view(&c->after)))
         return ETHOS_OK;
@@ -226,16 +228,16 @@ static int write_attributes(struct change *c, struct op_result *result, struct e
                : err_errno(error, errno, ATTRIBUTES);
 }
 
-static int change_setting(struct change *c, const struct setting *setting, struct op_result *result,
-                          struct ethos_error *error)
+static int change_git_setting(struct git_change *c, const struct git_setting *setting,
+                              struct op_result *result, struct ethos_error *error)
 {
     bool done;
-    int code = is_set(setting, &done, error);
+    int code = is_setting_applied(setting, &done, error);
     if (code != ETHOS_OK || done)
         return code;
     op_json_push(&c->done, json_string(setting->name));
     if (!c->call->dry_run)
-        return set_setting(setting, error);
+        return write_git_setting(setting, error);
     if (setting->value)
         str_printf(&result->text, "git config %s \"%s\"\n", setting->name, setting->value);
     else
@@ -243,22 +245,24 @@ static int change_setting(struct change *c, const struct setting *setting, struc
     return str_code(&result->text) ? err_nomem(error) : ETHOS_OK;
 }
 
-static int change_settings(struct change *c, struct op_result *result, struct ethos_error *error)
+static int change_git_settings(struct git_change *c, struct op_result *result,
+                               struct ethos_error *error)
 {
-    const struct setting name = {"merge.ethos.name",
-                                 c->install ? "memory, merged entry by entry" : NULL};
-    struct setting driver = {"merge.ethos.driver", NULL};
-    int code = c->install ? make_driver(&c->driver, error) : ETHOS_OK;
+    const struct git_setting name = {"merge.ethos.name",
+                                     c->install ? "memory, merged entry by entry" : NULL};
+    struct git_setting driver = {"merge.ethos.driver", NULL};
+    int code = c->install ? build_driver_command(&c->driver, error) : ETHOS_OK;
     if (code == ETHOS_OK)
-        code = change_setting(c, &name, result, error);
+        code = change_git_setting(c, &name, result, error);
     if (c->install)
         driver.value = c->driver.data;
-    return code == ETHOS_OK ? change_setting(c, &driver, result, error) : code;
+    return code == ETHOS_OK ? change_git_setting(c, &driver, result, error) : code;
 }
 
-static int change_all(struct change *c, struct op_result *result, struct ethos_error *error)
+static int change_repository(struct git_change *c, struct op_result *result,
+                             struct ethos_error *error)
 {
-    int code = find_top(&c->top, error);
+    int code = find_git_top(&c->top, error);
     if (code != ETHOS_OK)
         return code;
     c->dir = os_openat(AT_FDCWD, c->top.data, O_RDONLY | O_DIRECTORY, 0);
@@ -268,19 +272,19 @@ static int change_all(struct change *c, struct op_result *result, struct ethos_e
     if (code == ETHOS_OK)
         code = edit_attributes(c, error);
     if (code == ETHOS_OK)
-        code = change_settings(c, result, error);
+        code = change_git_settings(c, result, error);
     return code == ETHOS_OK ? write_attributes(c, result, error) : code;
 }
 
 int install_git(struct op_call *call, bool install, struct op_result *result,
                 struct ethos_error *error)
 {
-    struct change c = {.call = call, .install = install, .dir = -1, .done = json_array()};
+    struct git_change c = {.call = call, .install = install, .dir = -1, .done = json_array()};
     str_init(&c.top, PATH_MAX);
     str_init(&c.driver, (size_t)PATH_MAX * 4);
     str_init(&c.before, ETHOS_MAX_INPUT_BYTES + 1);
     str_init(&c.after, ETHOS_MAX_INPUT_BYTES + 1024);
-    int code = change_all(&c, result, error);
+    int code = change_repository(&c, result, error);
     if (c.dir >= 0)
         os_close(c.dir);
     if (code == ETHOS_OK) {

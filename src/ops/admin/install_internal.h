@@ -87,19 +87,19 @@ void job_folder(const struct agent *agent, char out[PATH_MAX]);
 
 /* Reads the file. Its error is the target's. */
 void target_read(struct target *target);
-bool target_changes(const struct target *target);
+bool will_target_change(const struct target *target);
 
 /* What is recorded of a path, or NULL. */
 json_t *record_entry(const struct job *job, const char *path);
 
 /* Whether install found everything done there, and did nothing. */
-bool record_untouched(const json_t *entry);
+bool is_record_untouched(const json_t *entry);
 
 /* Whether the record of another home, a path or NULL for the usual one, tells of an agent in a file. */
-bool record_elsewhere(const char *home, const char *path);
+bool is_recorded_in_home(const char *home, const char *path);
 
 /* Whether a home, NULL for the usual one, is that of the job; its path. */
-bool job_is_home(const struct job *job, const char *home, char out_path[PATH_MAX]);
+bool is_home_of_job(const struct job *job, const char *home, char out_path[PATH_MAX]);
 
 /* Appends the backup of an entry; ETHOS_NOTFOUND when there is none that is what it should be. */
 int record_backup(const struct job *job, const json_t *entry, struct str *out);

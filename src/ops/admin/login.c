@@ -22,15 +22,15 @@
 #define FILE_BYTES 65536 /* that are read of it */
 #define MAX_ENTRIES 64   /* the oldest make room */
 
-struct entry {
+struct login_entry {
     bool code; /* or a link */
     char hash[HASH_HEX_SIZE];
     int64_t expires_ms;
     int tries;
 };
 
-struct entries {
-    struct entry rows[MAX_ENTRIES];
+struct login_entries {
+    struct login_entry rows[MAX_ENTRIES];
     size_t count;
 };
 
@@ -40,7 +40,7 @@ struct login {
 };
 
 /* By whatever links and slashes it was named, it is the same home. */
-static void name_place(struct login *self, const char *path)
+static void name_home(struct login *self, const char *path)
 {
     char hex[HASH_HEX_SIZE], real[PATH_MAX];
     bool known = os_realpath(path, real) == 0;
@@ -59,7 +59,7 @@ int login_open(const char *home, struct login **out, struct ethos_error *error)
     if (code == ETHOS_OK)
         code = home_open(path, true, &self->home, error);
     if (code == ETHOS_OK)
-        name_place(self, path);
+        name_home(self, path);
     free(path);
     if (code == ETHOS_OK)
         *out = self;
@@ -77,7 +77,7 @@ void login_close(struct login *self)
     free(self);
 }
 
-const char *login_place(const struct login *self)
+const char *login_home_id(const struct login *self)
 {
     return self->place;
 }
@@ -96,9 +96,9 @@ int login_secret(char out[LOGIN_TOKEN_SIZE], struct ethos_error *error)
 /* ---- the file --------------------------------------------------------------------------------- */
 
 /* A line that cannot be read, or is past its time, is left out. A clock that was set back ends all. */
-static void parse_line(struct ethos_view line, int64_t now_ms, struct entries *out)
+static void parse_login_line(struct ethos_view line, int64_t now_ms, struct login_entries *out)
 {
-    struct entry entry = {0};
+    struct login_entry entry = {0};
     char kind[8], text[160];
     if (line.size >= sizeof text || out->count == MAX_ENTRIES)
         return;
@@ -113,7 +113,7 @@ static void parse_line(struct ethos_view line, int64_t now_ms, struct entries *o
     out->rows[out->count++] = entry;
 }
 
-static int read_entries(struct login *self, int64_t now_ms, struct entries *out,
+static int read_entries(struct login *self, int64_t now_ms, struct login_entries *out,
                         struct ethos_error *error)
 {
     struct str text;
@@ -123,18 +123,18 @@ static int read_entries(struct login *self, int64_t now_ms, struct entries *out,
     int code = home_read(self->home, HOME_RECORDS "/" FILE_NAME, FILE_BYTES, &text, NULL, error);
     struct ethos_view rest = str_view(&text);
     while (code == ETHOS_OK && view_line(&rest, &line))
-        parse_line(line, now_ms, out);
+        parse_login_line(line, now_ms, out);
     str_release(&text);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
-static int write_entries(struct login *self, const struct entries *entries,
+static int write_entries(struct login *self, const struct login_entries *entries,
                          struct ethos_error *error)
 {
     struct str text;
     str_init(&text, FILE_BYTES);
     for (size_t i = 0; i < entries->count; i++) {
-        const struct entry *entry = &entries->rows[i];
+        const struct login_entry *entry = &entries->rows[i];
         str_printf(&text, "%s %s %" PRId64 " %d\n", entry->code ? "code" : "link", entry->hash,
                    entry->expires_ms, entry->tries);
     }
@@ -145,17 +145,17 @@ static int write_entries(struct login *self, const struct entries *entries,
     return code;
 }
 
-static void remove_entry(struct entries *entries, size_t at)
+static void remove_entry(struct login_entries *entries, size_t at)
 {
     entries->count--;
     memmove(&entries->rows[at], &entries->rows[at + 1],
             (entries->count - at) * sizeof *entries->rows);
 }
 
-static int add_entry(struct login *self, bool is_code, struct ethos_view secret, int64_t now_ms,
-                     struct ethos_error *error)
+static int add_login_entry(struct login *self, bool is_code, struct ethos_view secret,
+                           int64_t now_ms, struct ethos_error *error)
 {
-    struct entries entries;
+    struct login_entries entries;
     int lock;
     int code = home_lock(self->home, FILE_NAME, &lock, error);
     if (code != ETHOS_OK)
@@ -166,8 +166,8 @@ static int add_entry(struct login *self, bool is_code, struct ethos_view secret,
             remove_entry(&entries, i - 1);
     if (entries.count == MAX_ENTRIES)
         remove_entry(&entries, 0);
-    struct entry *entry = &entries.rows[entries.count++];
-    *entry = (struct entry){
+    struct login_entry *entry = &entries.rows[entries.count++];
+    *entry = (struct login_entry){
         .code = is_code, .expires_ms = now_ms + LOGIN_MS, .tries = is_code ? LOGIN_TRIES : 1};
     hash_hex(secret, entry->hash);
     if (code == ETHOS_OK)
@@ -182,7 +182,7 @@ int login_add_link(struct login *self, int64_t now_ms, char out[LOGIN_TOKEN_SIZE
                    struct ethos_error *error)
 {
     int code = login_secret(out, error);
-    return code == ETHOS_OK ? add_entry(self, false, view_str(out), now_ms, error) : code;
+    return code == ETHOS_OK ? add_login_entry(self, false, view_str(out), now_ms, error) : code;
 }
 
 /* Every number below the largest multiple of a million is as likely. */
@@ -202,11 +202,11 @@ int login_add_code(struct login *self, int64_t now_ms, char out[LOGIN_CODE_SIZE]
                    struct ethos_error *error)
 {
     int code = random_code(out, error);
-    return code == ETHOS_OK ? add_entry(self, true, view_str(out), now_ms, error) : code;
+    return code == ETHOS_OK ? add_login_entry(self, true, view_str(out), now_ms, error) : code;
 }
 
 /* Takes it out, if it is there. A code that is not there is one wrong try for those that are. */
-static bool take_entry(struct entries *entries, struct ethos_view given)
+static bool use_entry(struct login_entries *entries, struct ethos_view given)
 {
     char hash[HASH_HEX_SIZE];
     bool is_code = given.size == LOGIN_CODE_SIZE - 1;
@@ -226,7 +226,7 @@ static bool take_entry(struct entries *entries, struct ethos_view given)
 int login_use(struct login *self, struct ethos_view given, int64_t now_ms, bool *out_good,
               struct ethos_error *error)
 {
-    struct entries entries;
+    struct login_entries entries;
     int lock;
     bool good = false, is_code = given.size == LOGIN_CODE_SIZE - 1;
     int code = home_lock(self->home, FILE_NAME, &lock, error);
@@ -234,7 +234,7 @@ int login_use(struct login *self, struct ethos_view given, int64_t now_ms, bool 
         return code;
     code = read_entries(self, now_ms, &entries, error);
     if (code == ETHOS_OK)
-        good = take_entry(&entries, given);
+        good = use_entry(&entries, given);
     if (code == ETHOS_OK && (good || is_code))
         code = write_entries(self, &entries, error);
     os_close(lock);
@@ -243,15 +243,15 @@ int login_use(struct login *self, struct ethos_view given, int64_t now_ms, bool 
     return code;
 }
 
-int login_put_back(struct login *self, struct ethos_view given, int64_t now_ms,
-                   struct ethos_error *error)
+int login_restore(struct login *self, struct ethos_view given, int64_t now_ms,
+                  struct ethos_error *error)
 {
-    return add_entry(self, given.size == LOGIN_CODE_SIZE - 1, given, now_ms, error);
+    return add_login_entry(self, given.size == LOGIN_CODE_SIZE - 1, given, now_ms, error);
 }
 
 /* ---- where the server is ------------------------------------------------------------------------ */
 
-int login_note_server(struct login *self, const char *url, long pid, struct ethos_error *error)
+int login_record_server(struct login *self, const char *url, long pid, struct ethos_error *error)
 {
     char text[512];
     int size = snprintf(text, sizeof text, "%ld %s\n", pid, url);

@@ -27,7 +27,7 @@ int login_open(const char *home, struct login **out, struct ethos_error *error);
 void login_close(struct login *self);
 
 /* The name of the home, which is not a secret and stays the same: made from its path. */
-const char *login_place(const struct login *self);
+const char *login_home_id(const struct login *self);
 
 /* A fresh secret of 256 bits. */
 int login_secret(char out[LOGIN_TOKEN_SIZE], struct ethos_error *error);
@@ -48,13 +48,13 @@ int login_use(struct login *self, struct ethos_view given, int64_t now_ms, bool 
               struct ethos_error *error);
 
 /* Makes what was used up valid again: it let nobody in. */
-int login_put_back(struct login *self, struct ethos_view given, int64_t now_ms,
-                   struct ethos_error *error);
+int login_restore(struct login *self, struct ethos_view given, int64_t now_ms,
+                  struct ethos_error *error);
 
 /* ---- where the server is ------------------------------------------------------------------------ */
 
 /* "http://localhost:3000" of the server that started last, for `ethos serve --link`. */
-int login_note_server(struct login *self, const char *url, long pid, struct ethos_error *error);
+int login_record_server(struct login *self, const char *url, long pid, struct ethos_error *error);
 int login_server(struct login *self, char *out_url, size_t size, long *out_pid,
                  struct ethos_error *error);
 

@@ -19,7 +19,7 @@
 
 /* ---- the home ------------------------------------------------------------------------------ */
 
-struct search {
+struct memory_search_state {
     int root;
     bool found;
     bool files; /* there is memory in files */
@@ -27,10 +27,10 @@ struct search {
 };
 
 /* Whether something was ever kept in a scope. */
-static int find_memory(void *arg, const char *scope, const char *dir)
+static int find_memory_file(void *arg, const char *scope, const char *dir)
 {
     static const char *const names[] = {"memory-history.jsonl", "MEMORY.md", "USER.md"};
-    struct search *search = arg;
+    struct memory_search_state *search = arg;
     struct stat info;
     char path[ETHOS_MAX_ID + 128];
     (void)scope;
@@ -50,20 +50,21 @@ static int stop_at_scope(void *arg, const char *scope)
 }
 
 /* One that cannot be asked, or not now, was set up by somebody, for something. */
-static int ask_backend(void *arg, struct ethos_provider *provider, bool here)
+static int check_backend_for_memory(void *arg, struct ethos_provider *provider, bool here)
 {
-    struct search *search = arg;
+    struct memory_search_state *search = arg;
     search->files = search->files || here;
     search->found = !here && (!SLOT_PROVIDER(provider, scopes) ||
                               provider->ops->scopes(provider, stop_at_scope, NULL, NULL) != 0);
     return search->found;
 }
 
-static int search_files(struct op_call *call, struct search *search, struct ethos_error *error)
+static int find_memory_files(struct op_call *call, struct memory_search_state *search,
+                             struct ethos_error *error)
 {
     int code = service_open_root(call->ethos, false, &search->root, error);
     if (code == ETHOS_OK)
-        code = store_files_scopes(search->root, find_memory, search, error);
+        code = store_files_scopes(search->root, find_memory_file, search, error);
     if (search->root >= 0)
         os_close(search->root);
     if (search->errnum)
@@ -72,14 +73,14 @@ static int search_files(struct op_call *call, struct search *search, struct etho
 }
 
 /* Nothing is remembered yet. */
-static int is_first_run(struct op_call *call, bool *out, struct ethos_error *error)
+static int find_first_run(struct op_call *call, bool *out, struct ethos_error *error)
 {
-    struct search search = {.root = -1};
+    struct memory_search_state search = {.root = -1};
     int code = ETHOS_OK;
-    if (backends_each(call->ethos, ask_backend, &search, NULL) == ETHOS_NOMEM)
+    if (backends_each(call->ethos, check_backend_for_memory, &search, NULL) == ETHOS_NOMEM)
         return err_nomem(error);
     if (!search.found && search.files)
-        code = search_files(call, &search, error);
+        code = find_memory_files(call, &search, error);
     *out = !search.found;
     return code;
 }
@@ -96,7 +97,7 @@ static json_t *agent_row(const json_t *row)
                      "installed", installed, "command", command);
 }
 
-static int list_agents(json_t **out, struct ethos_error *error)
+static int list_meta_agents(json_t **out, struct ethos_error *error)
 {
     size_t index;
     json_t *rows, *row;
@@ -126,9 +127,9 @@ static int run_home(struct op_call *call, struct op_result *result, struct ethos
         return code;
     const struct ethos_context *context = ethos_turn_context(turn);
     report_workspace(context, result);
-    code = is_first_run(call, &first, error);
+    code = find_first_run(call, &first, error);
     if (code == ETHOS_OK)
-        code = list_agents(&agents, error);
+        code = list_meta_agents(&agents, error);
     if (code == ETHOS_OK)
         code = op_return(result,
                          json_pack("{s:o, s:s, s:s, s:s, s:o, s:b, s:o}", "home",
@@ -143,10 +144,10 @@ static int run_home(struct op_call *call, struct op_result *result, struct ethos
 
 /* ---- the program --------------------------------------------------------------------------- */
 
-static bool is_here(const char *name)
+static bool is_op_available(const char *name)
 {
     const struct op *op = op_find(name);
-    return op && op_here(op);
+    return op && op_is_in_program(op);
 }
 
 /* The first three are names that other programs ask for. */
@@ -157,9 +158,10 @@ static int run_capabilities(struct op_call *call, struct op_result *result,
     return op_return(result,
                      json_pack("{s:{s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b}}", "capabilities",
                                "byok", false, "voice_stt", false, "voice_tts", false, "chat", chat,
-                               "pending", false, "sessions", is_here("sessions.list"), "markdown",
-                               is_here("markdown.render"), "chunks", is_here("memory.chunks.list"),
-                               "recall", is_here("memory.recall")),
+                               "pending", false, "sessions", is_op_available("sessions.list"),
+                               "markdown", is_op_available("markdown.render"), "chunks",
+                               is_op_available("memory.chunks.list"), "recall",
+                               is_op_available("memory.recall")),
                      error);
 }
 

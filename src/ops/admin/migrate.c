@@ -21,14 +21,14 @@
 
 #define MOST_OPTIONS 64
 
-struct report {
+struct migrate_report {
     struct op_call *call;
     json_t *scopes;
 };
 
-static void tell_progress(void *arg, size_t index, size_t count, uint64_t done, uint64_t total)
+static void report_progress(void *arg, size_t index, size_t count, uint64_t done, uint64_t total)
 {
-    const struct report *report = arg;
+    const struct migrate_report *report = arg;
     (void)index, (void)count;
     if (report->call->progress)
         report->call->progress(report->call->progress_arg, done, total);
@@ -36,30 +36,30 @@ static void tell_progress(void *arg, size_t index, size_t count, uint64_t done, 
 
 static bool is_stopped(void *arg)
 {
-    const struct report *report = arg;
+    const struct migrate_report *report = arg;
     return report->call->stopped && report->call->stopped(report->call->progress_arg);
 }
 
-static json_t *number(uint64_t value)
+static json_t *number_json(uint64_t value)
 {
     return json_integer((json_int_t)value);
 }
 
-static void tell_scope(void *arg, const struct migrate_scope *scope)
+static void report_migrated_scope(void *arg, const struct migrate_scope *scope)
 {
-    struct report *report = arg;
+    struct migrate_report *report = arg;
     const struct migrate_count *count = &scope->count;
     bool dry = report->call->dry_run;
     json_t *row = json_object();
     op_json_put(&row, "scope", json_text(view_str(scope->scope)));
-    op_json_put(&row, "changes", number(count->changes));
-    op_json_put(&row, "moved", number(count->moved));
-    op_json_put(&row, "added", number(count->added));
-    op_json_put(&row, "renumbered", number(count->renumbered));
-    op_json_put(&row, "lost", number(count->lost));
-    op_json_put(&row, "skipped", number(count->skipped));
-    op_json_put(&row, "texts", number(count->texts));
-    op_json_put(&row, "copies", number(count->copies));
+    op_json_put(&row, "changes", number_json(count->changes));
+    op_json_put(&row, "moved", number_json(count->moved));
+    op_json_put(&row, "added", number_json(count->added));
+    op_json_put(&row, "renumbered", number_json(count->renumbered));
+    op_json_put(&row, "lost", number_json(count->lost));
+    op_json_put(&row, "skipped", number_json(count->skipped));
+    op_json_put(&row, "texts", number_json(count->texts));
+    op_json_put(&row, "copies", number_json(count->copies));
     if (!dry) {
         op_json_put(&row, "from", json_string(scope->from));
         op_json_put(&row, "to", json_string(scope->to));
@@ -71,9 +71,9 @@ static void tell_scope(void *arg, const struct migrate_scope *scope)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static int take_side(const struct op_call *call, const char *name, const char *options,
-                     const char *room[MOST_OPTIONS], struct migrate_side *out,
-                     struct ethos_error *error)
+static int read_side_arguments(const struct op_call *call, const char *name, const char *options,
+                               const char *room[MOST_OPTIONS], struct migrate_side *out,
+                               struct ethos_error *error)
 {
     const json_t *list = json_object_get(call->args, options);
     size_t count = json_array_size(list);
@@ -87,18 +87,18 @@ static int take_side(const struct op_call *call, const char *name, const char *o
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static json_t *talks_json(const struct migrate_talk_count *count, char digests[2][HASH_HEX_SIZE],
-                          bool dry)
+static json_t *conversations_json(const struct migrate_talk_count *count,
+                                  char digests[2][HASH_HEX_SIZE], bool dry)
 {
     json_t *json = json_object();
-    op_json_put(&json, "sessions", number(count->sessions));
-    op_json_put(&json, "messages", number(count->messages));
-    op_json_put(&json, "keys", number(count->keys));
+    op_json_put(&json, "sessions", number_json(count->sessions));
+    op_json_put(&json, "messages", number_json(count->messages));
+    op_json_put(&json, "keys", number_json(count->keys));
     if (dry)
         return json;
-    op_json_put(&json, "movedSessions", number(count->moved_sessions));
-    op_json_put(&json, "movedMessages", number(count->moved_messages));
-    op_json_put(&json, "movedKeys", number(count->moved_keys));
+    op_json_put(&json, "movedSessions", number_json(count->moved_sessions));
+    op_json_put(&json, "movedMessages", number_json(count->moved_messages));
+    op_json_put(&json, "movedKeys", number_json(count->moved_keys));
     op_json_put(&json, "from", json_string(digests[0]));
     op_json_put(&json, "to", json_string(digests[1]));
     op_json_put(&json, "same", json_boolean(count->differ == 0));
@@ -106,7 +106,8 @@ static json_t *talks_json(const struct migrate_talk_count *count, char digests[2
 }
 
 /* Lines are whole or there are none. */
-static void push_line(json_t **lines, const char *name, struct ethos_view option, const char *value)
+static void push_config_line(json_t **lines, const char *name, struct ethos_view option,
+                             const char *value)
 {
     struct str line;
     str_init(&line, SIZE_MAX);
@@ -119,19 +120,19 @@ static void push_line(json_t **lines, const char *name, struct ethos_view option
 static json_t *config_json(const struct migrate_side *to)
 {
     json_t *lines = json_array();
-    push_line(&lines, "memory.provider", VIEW(""), to->name);
+    push_config_line(&lines, "memory.provider", VIEW(""), to->name);
     for (size_t i = 0; i < to->option_count; i++) {
         const char *option = to->options[i], *equals = strchr(option, '=');
-        push_line(&lines, "memory.options.", view_of(option, (size_t)(equals - option)),
-                  equals + 1);
+        push_config_line(&lines, "memory.options.", view_of(option, (size_t)(equals - option)),
+                         equals + 1);
     }
     return lines;
 }
 
 /* ---- the operation --------------------------------------------------------------------------- */
 
-static int move_talks(const struct migrate *move, const struct migrate_opened *opened,
-                      struct op_result *result, json_t **out, struct ethos_error *error)
+static int migrate_conversations(const struct migrate *move, const struct migrate_opened *opened,
+                                 struct op_result *result, json_t **out, struct ethos_error *error)
 {
     struct migrate_talk_count count;
     char digests[2][HASH_HEX_SIZE];
@@ -144,7 +145,7 @@ static int move_talks(const struct migrate *move, const struct migrate_opened *o
     int code = migrate_sessions(move, from, migrate_talks(opened, true), &count, digests, error);
     if (code != ETHOS_OK)
         return code;
-    *out = talks_json(&count, digests, move->dry_run);
+    *out = conversations_json(&count, digests, move->dry_run);
     if (count.differ > 0 && result->code == ETHOS_OK)
         result->code = err_set(&result->error, ETHOS_INTERNAL,
                                "%llu conversations or keys differ, %s first",
@@ -152,18 +153,18 @@ static int move_talks(const struct migrate *move, const struct migrate_opened *o
     return ETHOS_OK;
 }
 
-static int move_all(struct op_call *call, const struct migrate_opened *opened,
-                    const struct migrate_side *from, const struct migrate_side *to,
-                    struct op_result *result, struct ethos_error *error)
+static int migrate_everything(struct op_call *call, const struct migrate_opened *opened,
+                              const struct migrate_side *from, const struct migrate_side *to,
+                              struct op_result *result, struct ethos_error *error)
 {
-    struct report report = {.call = call, .scopes = json_array()};
+    struct migrate_report report = {.call = call, .scopes = json_array()};
     json_t *talks = NULL;
     const struct migrate move = {.host = &log_default_host,
                                  .from = migrate_store(opened, false),
                                  .to = migrate_store(opened, true),
                                  .dry_run = call->dry_run,
-                                 .progress = call->progress ? tell_progress : NULL,
-                                 .each = tell_scope,
+                                 .progress = call->progress ? report_progress : NULL,
+                                 .each = report_migrated_scope,
                                  .stopped = is_stopped,
                                  .arg = &report};
     int code = migrate_stores(&move, error);
@@ -174,7 +175,7 @@ static int move_all(struct op_call *call, const struct migrate_opened *opened,
         code = ETHOS_OK;
     }
     if (code == ETHOS_OK)
-        code = move_talks(&move, opened, result, &talks, error);
+        code = migrate_conversations(&move, opened, result, &talks, error);
     if (code != ETHOS_OK) {
         json_decref(report.scopes);
         return code;
@@ -193,14 +194,14 @@ static int run_migrate(struct op_call *call, struct op_result *result, struct et
     const char *options[2][MOST_OPTIONS];
     struct migrate_side from, to;
     struct migrate_opened *opened;
-    int code = take_side(call, "from", "fromOption", options[0], &from, error);
+    int code = read_side_arguments(call, "from", "fromOption", options[0], &from, error);
     if (code == ETHOS_OK)
-        code = take_side(call, "to", "toOption", options[1], &to, error);
+        code = read_side_arguments(call, "to", "toOption", options[1], &to, error);
     if (code == ETHOS_OK)
         code = migrate_open(call->ethos, &from, &to, call->dry_run, &opened, error);
     if (code != ETHOS_OK)
         return code;
-    code = move_all(call, opened, &from, &to, result, error);
+    code = migrate_everything(call, opened, &from, &to, result, error);
     migrate_close(opened);
     return code;
 }

@@ -39,7 +39,7 @@ static const char *const names[] = {
     [MIRROR_AWAY] = "away",     [MIRROR_BACK] = "back",       [MIRROR_IN_STEP] = "inStep",
 };
 
-static void tell(const struct mirroring *self, json_t *event)
+static void report_mirror_event(const struct mirroring *self, json_t *event)
 {
     op_json_put(&event, "folder", json_text(view_str(self->folder)));
     op_json_put(&event, "twoWay", json_boolean(self->two_way));
@@ -48,7 +48,7 @@ static void tell(const struct mirroring *self, json_t *event)
     json_decref(event);
 }
 
-static void tell_event(void *arg, const struct mirror_event *event)
+static void report_event(void *arg, const struct mirror_event *event)
 {
     struct mirroring *self = arg;
     self->away = self->away || event->kind == MIRROR_AWAY;
@@ -66,18 +66,18 @@ static void tell_event(void *arg, const struct mirror_event *event)
     op_json_put(&json, "known", json_integer((json_int_t)event->known));
     if (event->error)
         op_json_put(&json, "error", op_json_error(event->error));
-    tell(self, json);
+    report_mirror_event(self, json);
 }
 
-static void tell_begin(const struct mirroring *self, const char *backend)
+static void report_begin(const struct mirroring *self, const char *backend)
 {
-    tell(self, json_pack("{s:s, s:s}", "what", "begin", "backend", backend));
+    report_mirror_event(self, json_pack("{s:s, s:s}", "what", "begin", "backend", backend));
 }
 
 /* ---- the operation --------------------------------------------------------------------------- */
 
-static int answer(const struct mirroring *self, const struct mirror *mirror,
-                  struct op_result *result, struct ethos_error *error)
+static int return_mirror_counts(const struct mirroring *self, const struct mirror *mirror,
+                                struct op_result *result, struct ethos_error *error)
 {
     const struct mirror_count count = mirror_count(mirror);
     json_t *json = json_pack("{s:s, s:b, s:b, s:I, s:I, s:I, s:I, s:I}", "backend",
@@ -89,14 +89,14 @@ static int answer(const struct mirroring *self, const struct mirror *mirror,
     return op_return(result, json, error);
 }
 
-static int run_to_the_end(struct mirroring *self, int end, struct op_result *result,
-                          struct ethos_error *error)
+static int run_until_stopped(struct mirroring *self, int end, struct op_result *result,
+                             struct ethos_error *error)
 {
     const struct mirror_how how = {.folder = self->folder,
                                    .two_way = self->two_way,
                                    .deletes = self->deletes,
                                    .stop = end,
-                                   .each = tell_event,
+                                   .each = report_event,
                                    .arg = self};
     struct mirror *mirror;
     int code = mirror_open(self->call->ethos, &how, &mirror, error);
@@ -104,7 +104,7 @@ static int run_to_the_end(struct mirroring *self, int end, struct op_result *res
         return code;
     self->folder = mirror_folder(mirror);
     if (!self->once)
-        tell_begin(self, mirror_backend(mirror));
+        report_begin(self, mirror_backend(mirror));
     code = self->once ? mirror_once(mirror, error) : mirror_run(mirror, error);
     uint64_t failed = mirror_count(mirror).failed;
     if (code != ETHOS_OK && failed > 0 && !self->away) { // which ones was told
@@ -113,7 +113,7 @@ static int run_to_the_end(struct mirroring *self, int end, struct op_result *res
         code = ETHOS_OK;
     }
     if (code == ETHOS_OK)
-        code = answer(self, mirror, result, error);
+        code = return_mirror_counts(self, mirror, result, error);
     mirror_close(mirror);
     return code;
 }
@@ -129,10 +129,10 @@ static int run_mirror(struct op_call *call, struct op_result *result, struct eth
         return err_set(error, ETHOS_INVALID, "memory mirror: there is no dry run of it");
     if (self.deletes && !(self.two_way && self.once))
         return err_set(error, ETHOS_INVALID, "--delete goes with --two-way --once");
-    int end = ending_hold();
-    int code = end >= 0 ? run_to_the_end(&self, end, result, error)
+    int end = shutdown_catch_signals();
+    int code = end >= 0 ? run_until_stopped(&self, end, result, error)
                         : err_errno(error, errno, "signals");
-    ending_release(!self.once);
+    shutdown_restore_signals(!self.once);
     return code;
 }
 

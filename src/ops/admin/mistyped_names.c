@@ -21,13 +21,13 @@
 #define PREFIX "personality:"
 
 /* What the option says, else the environment. */
-static const char *given(const char *option, const char *variable)
+static const char *named_or_environment(const char *option, const char *variable)
 {
     const char *value = option ? option : getenv(variable);
     return value && *value ? value : NULL;
 }
 
-static const char *text_arg(const struct op_call *call, const char *name)
+static const char *text_argument(const struct op_call *call, const char *name)
 {
     return json_string_value(json_object_get(call->args, name));
 }
@@ -37,16 +37,16 @@ static const char *text_arg(const struct op_call *call, const char *name)
 /* The personality that a call names: in its scope, else as the one it is for. */
 static const char *named_personality(const struct op_call *call)
 {
-    const char *scope = text_arg(call, "scope");
+    const char *scope = text_argument(call, "scope");
     if (scope && strncmp(scope, PREFIX, strlen(PREFIX)) == 0)
         return scope + strlen(PREFIX);
-    return given(call->request->personality, "ETHOS_PERSONALITY");
+    return named_or_environment(call->request->personality, "ETHOS_PERSONALITY");
 }
 
 /* Whether what is written would be memory of the personality itself. */
-static bool writes_own(struct op_call *call, const struct op *op, const char *id)
+static bool writes_own_memory(struct op_call *call, const struct op *op, const char *id)
 {
-    const char *scope = text_arg(call, "scope"), *store = text_arg(call, "store");
+    const char *scope = text_argument(call, "scope"), *store = text_argument(call, "store");
     const struct config *home, *own;
     if (!(op->effect & OP_WRITES) || op->right != OP_MEMORY_WRITE)
         return false;
@@ -58,22 +58,22 @@ static bool writes_own(struct op_call *call, const struct op *op, const char *id
            strcmp(config_get(home, own, "memoryScope"), "global") != 0;
 }
 
-static int refuse(const char *id, const char *meant, struct ethos_error *error)
+static int refuse_mistyped(const char *id, const char *meant, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_NOTFOUND, "no such personality: %s (did you mean %s?)", id,
                        meant);
     return err_hint(error, code, "ethos personality create %s makes a new one", id);
 }
 
-int meant_personality(struct op_call *call, const char *id, struct ethos_error *error)
+int check_mistyped_personality(struct op_call *call, const char *id, struct ethos_error *error)
 {
     char meant[ETHOS_MAX_ID + 1];
-    personalities_meant(call, id, meant);
-    return *meant ? refuse(id, meant, error) : ETHOS_OK;
+    personalities_find_similar(call, id, meant);
+    return *meant ? refuse_mistyped(id, meant, error) : ETHOS_OK;
 }
 
 /* One more thing to know; what has no room is left out. */
-static void add_hint(char *out_hint, const char *what, const char *id, const char *next)
+static void append_hint(char *out_hint, const char *what, const char *id, const char *next)
 {
     size_t size = strlen(out_hint);
     int more = snprintf(out_hint + size, MEANT_HINT_SIZE - size,
@@ -83,12 +83,12 @@ static void add_hint(char *out_hint, const char *what, const char *id, const cha
 }
 
 /* A personality that there is not yet: it may be meant, so nothing is refused. */
-static void hint_missing(struct op_call *call, const char *id, char *out_hint)
+static void append_missing_hint(struct op_call *call, const char *id, char *out_hint)
 {
     char next[ETHOS_MAX_ID + 64];
     snprintf(next, sizeof next, "personality create %s makes it", id);
     if (personalities_require(call, id, true, NULL) == ETHOS_NOTFOUND)
-        add_hint(out_hint, "personality", id, next);
+        append_hint(out_hint, "personality", id, next);
 }
 
 /* ---- what a key is limited to ---------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static const struct known_ids {
      "workspaces list shows those that there are"},
 };
 
-static bool is_unlisted(struct op_call *call, const struct known_ids *known, const char *id)
+static bool is_unknown_id(struct op_call *call, const struct known_ids *known, const char *id)
 {
     struct ethos_error why;
     struct op_result result;
@@ -120,33 +120,33 @@ static bool is_unlisted(struct op_call *call, const struct known_ids *known, con
     return !found;
 }
 
-static int check_limit(struct op_call *call, const char *limit, char *out_hint,
-                       struct ethos_error *error)
+static int check_key_limit(struct op_call *call, const char *limit, char *out_hint,
+                           struct ethos_error *error)
 {
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         const struct known_ids *known = &lists[i];
         const char *id = limit + strlen(known->prefix);
         if (strncmp(limit, known->prefix, strlen(known->prefix)) != 0)
             continue;
-        if (scope_id_ok(view_str(id)) && is_unlisted(call, known, id))
-            add_hint(out_hint, known->what, id, known->next);
+        if (scope_id_ok(view_str(id)) && is_unknown_id(call, known, id))
+            append_hint(out_hint, known->what, id, known->next);
     }
     if (strncmp(limit, PREFIX, strlen(PREFIX)) != 0)
         return ETHOS_OK;
-    int code = meant_personality(call, limit + strlen(PREFIX), error);
+    int code = check_mistyped_personality(call, limit + strlen(PREFIX), error);
     if (code == ETHOS_OK)
-        hint_missing(call, limit + strlen(PREFIX), out_hint);
+        append_missing_hint(call, limit + strlen(PREFIX), out_hint);
     return code;
 }
 
-static int check_limits(struct op_call *call, char *out_hint, struct ethos_error *error)
+static int check_key_limits(struct op_call *call, char *out_hint, struct ethos_error *error)
 {
     size_t index;
     json_t *item;
     int code = ETHOS_OK;
     json_array_foreach (json_object_get(call->args, "only"), index, item) {
         if (code == ETHOS_OK)
-            code = check_limit(call, json_string_value(item), out_hint, error);
+            code = check_key_limit(call, json_string_value(item), out_hint, error);
     }
     return code;
 }
@@ -157,9 +157,9 @@ static int check_limits(struct op_call *call, char *out_hint, struct ethos_error
 static int check_conversation(struct op_call *call, char *out_hint, struct ethos_error *error)
 {
     const char *id = named_personality(call);
-    int code = id ? meant_personality(call, id, error) : ETHOS_OK;
+    int code = id ? check_mistyped_personality(call, id, error) : ETHOS_OK;
     if (id && code == ETHOS_OK)
-        hint_missing(call, id, out_hint);
+        append_missing_hint(call, id, out_hint);
     return code;
 }
 
@@ -170,11 +170,11 @@ static int check_personality(struct op_call *call, const struct op *op, char *ou
     const char *id = named_personality(call);
     if (!id)
         return ETHOS_OK;
-    personalities_meant(call, id, meant);
+    personalities_find_similar(call, id, meant);
     if (!*meant)
         return ETHOS_OK;
-    if (writes_own(call, op, id))
-        return refuse(id, meant, error);
+    if (writes_own_memory(call, op, id))
+        return refuse_mistyped(id, meant, error);
     snprintf(out_hint, MEANT_HINT_SIZE, "personality %s has no memory; did you mean %s?", id,
              meant);
     return ETHOS_OK;
@@ -182,16 +182,16 @@ static int check_personality(struct op_call *call, const struct op *op, char *ou
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
-struct people {
+struct similar_user {
     const char *id;
     bool known;
     size_t best;
     char meant[ETHOS_MAX_ID + 1];
 };
 
-static int look_at_user(void *arg, const char *name)
+static int compare_user(void *arg, const char *name)
 {
-    struct people *people = arg;
+    struct similar_user *people = arg;
     if (!scope_id_ok(view_str(name)))
         return 0;
     people->known = people->known || strcmp(name, people->id) == 0;
@@ -206,13 +206,14 @@ static int look_at_user(void *arg, const char *name)
 /* There is no other way to make a user than to write, so nothing is refused. */
 static void check_user(struct op_call *call, char *out_hint)
 {
-    struct people people = {.id = given(call->request->user, "ETHOS_USER"), .best = EDITS + 1};
+    struct similar_user people = {.id = named_or_environment(call->request->user, "ETHOS_USER"),
+                                  .best = EDITS + 1};
     int root, dir = -1;
     if (!people.id || !scope_id_ok(view_str(people.id)) ||
         service_open_root(call->ethos, false, &root, NULL) != ETHOS_OK || root < 0)
         return;
     dir = os_open_beneath(root, USERS, O_RDONLY | O_DIRECTORY, 0);
-    if (dir >= 0 && os_list(dir, look_at_user, &people) == 0 && !people.known && *people.meant)
+    if (dir >= 0 && os_list(dir, compare_user, &people) == 0 && !people.known && *people.meant)
         snprintf(out_hint, MEANT_HINT_SIZE, "user %s has no profile; did you mean %s?", people.id,
                  people.meant);
     if (dir >= 0)
@@ -220,8 +221,8 @@ static void check_user(struct op_call *call, char *out_hint)
     os_close(root);
 }
 
-int meant_check(struct op_call *call, const struct op *op, char out_hint[MEANT_HINT_SIZE],
-                struct ethos_error *error)
+int check_mistyped_names(struct op_call *call, const struct op *op, char out_hint[MEANT_HINT_SIZE],
+                         struct ethos_error *error)
 {
     *out_hint = 0;
     bool memory = op->right == OP_MEMORY_READ || op->right == OP_MEMORY_WRITE;
@@ -230,7 +231,7 @@ int meant_check(struct op_call *call, const struct op *op, char out_hint[MEANT_H
     if (op->right == OP_SESSIONS_WRITE)
         return check_conversation(call, out_hint, error);
     if (!memory)
-        return check_limits(call, out_hint, error);
+        return check_key_limits(call, out_hint, error);
     int code = check_personality(call, op, out_hint, error);
     if (code == ETHOS_OK && !*out_hint)
         check_user(call, out_hint);

@@ -17,10 +17,10 @@
  * personality or a user, is ETHOS_OK with a line in out_hint, as is a conversation of a personality, and a key of
  * a personality, user or workspace, that is not there; else "".
  */
-int meant_check(struct op_call *call, const struct op *op, char out_hint[MEANT_HINT_SIZE],
-                struct ethos_error *error);
+int check_mistyped_names(struct op_call *call, const struct op *op, char out_hint[MEANT_HINT_SIZE],
+                         struct ethos_error *error);
 
 /* The same refusal for an id that is about to be set as the active personality. */
-int meant_personality(struct op_call *call, const char *id, struct ethos_error *error);
+int check_mistyped_personality(struct op_call *call, const char *id, struct ethos_error *error);
 
 #endif

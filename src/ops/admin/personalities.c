@@ -85,7 +85,7 @@ int personalities_ids(struct op_call *call, json_t **out_ids, struct ethos_error
     return code;
 }
 
-static bool has_id(const json_t *ids, const char *id)
+static bool contains_id(const json_t *ids, const char *id)
 {
     size_t index;
     const json_t *value;
@@ -96,14 +96,14 @@ static bool has_id(const json_t *ids, const char *id)
     return false;
 }
 
-static int add_remembered(void *arg, struct ethos_provider *provider, const char *scope)
+static int add_remembered_personality(void *arg, struct ethos_provider *provider, const char *scope)
 {
     json_t **ids = arg;
     enum scope_kind kind;
     const char *id;
     (void)provider;
     if (scope_parse(scope, &kind, &id, NULL) == ETHOS_OK && kind == SCOPE_PERSONALITY &&
-        !has_id(*ids, id))
+        !contains_id(*ids, id))
         insert_id(ids, id);
     return ETHOS_OK;
 }
@@ -112,11 +112,12 @@ static int add_remembered(void *arg, struct ethos_provider *provider, const char
  * Those with a directory and those with a memory, which is the same where memory is in files. Of a backend
  * that does not answer nobody can tell; settings are here.
  */
-static int all_ids(struct op_call *call, json_t **out_ids, struct ethos_error *error)
+static int list_all_ids(struct op_call *call, json_t **out_ids, struct ethos_error *error)
 {
     int code = personalities_ids(call, out_ids, error);
     if (code == ETHOS_OK)
-        code = backends_scopes(call->ethos, add_remembered, out_ids, NULL) == ETHOS_NOMEM
+        code = backends_scopes(call->ethos, add_remembered_personality, out_ids, NULL) ==
+                       ETHOS_NOMEM
                    ? err_nomem(error)
                    : ETHOS_OK; // one that does not answer hides nobody else
     return code == ETHOS_OK && !*out_ids ? err_nomem(error) : code;
@@ -136,7 +137,7 @@ static bool has_directory(struct op_call *call, const char *id)
 }
 
 /* Takes the candidate if it is nearer than the one before. */
-static void look_at_id(const char *id, const char *candidate, size_t *best, char *out)
+static void keep_if_nearer(const char *id, const char *candidate, size_t *best, char *out)
 {
     size_t edits = nearest_edits(view_str(id), view_str(candidate));
     if (edits >= *best || edits >= strlen(id))
@@ -145,25 +146,26 @@ static void look_at_id(const char *id, const char *candidate, size_t *best, char
     snprintf(out, ETHOS_MAX_ID + 1, "%s", candidate);
 }
 
-void personalities_meant(struct op_call *call, const char *id, char out_meant[ETHOS_MAX_ID + 1])
+void personalities_find_similar(struct op_call *call, const char *id,
+                                char out_meant[ETHOS_MAX_ID + 1])
 {
     json_t *ids = NULL;
     const json_t *value;
     size_t index, best = MEANT_EDITS + 1;
     *out_meant = 0;
     if (!scope_id_ok(view_str(id)) || strcmp(id, DEFAULT_ID) == 0 || has_directory(call, id) ||
-        all_ids(call, &ids, NULL) != ETHOS_OK)
+        list_all_ids(call, &ids, NULL) != ETHOS_OK)
         return;
-    if (!has_id(ids, id)) {
+    if (!contains_id(ids, id)) {
         json_array_foreach (ids, index, value)
-            look_at_id(id, json_string_value(value), &best, out_meant);
-        look_at_id(id, DEFAULT_ID, &best, out_meant);
+            keep_if_nearer(id, json_string_value(value), &best, out_meant);
+        keep_if_nearer(id, DEFAULT_ID, &best, out_meant);
     }
     json_decref(ids);
 }
 
-static int active_id(struct op_call *call, const char **out, struct ethos_turn **out_turn,
-                     struct ethos_error *error)
+static int open_active_turn(struct op_call *call, const char **out, struct ethos_turn **out_turn,
+                            struct ethos_error *error)
 {
     int code = ethos_turn_new(call->ethos, call->request, out_turn, error);
     if (code == ETHOS_OK)
@@ -188,8 +190,8 @@ int personalities_file(struct op_call *call, const char *id, const char *name, s
 }
 
 /* Where there is a toolset.yaml, it says which tools there are, whatever config.yaml says. */
-static int put_toolset(struct op_call *call, const char *id, json_t **row,
-                       struct ethos_error *error)
+static int set_toolset_member(struct op_call *call, const char *id, json_t **row,
+                              struct ethos_error *error)
 {
     struct str text;
     bool there = false;
@@ -209,7 +211,7 @@ static const struct builtin_personality *unused_builtin(struct op_call *call, co
 }
 
 /* As it will be when it is used first. */
-static void put_builtin(const struct builtin_personality *builtin, json_t **row)
+static void set_builtin_members(const struct builtin_personality *builtin, json_t **row)
 {
     if (!builtin)
         return;
@@ -234,8 +236,8 @@ int personalities_row(struct op_call *call, const char *id, const char *active, 
     op_json_put(&row, "memoryScope", json_string(memory_scope));
     op_json_put(&row, "userScope", json_string(user_scope));
     op_json_put(&row, "memoryProvider", op_json_string(config_get(home, own, "memory.provider")));
-    code = put_toolset(call, id, &row, error);
-    put_builtin(unused_builtin(call, id), &row);
+    code = set_toolset_member(call, id, &row, error);
+    set_builtin_members(unused_builtin(call, id), &row);
     if (code == ETHOS_OK && row) {
         *out = row;
         return ETHOS_OK;
@@ -245,12 +247,12 @@ int personalities_row(struct op_call *call, const char *id, const char *active, 
 }
 
 /* {"items": [{"id"}], "nextCursor"}: those that this caller may see, a page of them. */
-static int list_ids(struct op_call *call, const char *active, json_t **out,
-                    struct ethos_error *error)
+static int page_of_ids(struct op_call *call, const char *active, json_t **out,
+                       struct ethos_error *error)
 {
     json_t *ids = NULL, *items = json_array();
-    int code = all_ids(call, &ids, error);
-    if (code == ETHOS_OK && !has_id(ids, active))
+    int code = list_all_ids(call, &ids, error);
+    if (code == ETHOS_OK && !contains_id(ids, active))
         op_json_insert(&ids, 0, json_string(active));
     if (code == ETHOS_OK && !ids)
         code = err_nomem(error);
@@ -263,8 +265,8 @@ static int list_ids(struct op_call *call, const char *active, json_t **out,
 }
 
 /* Each id becomes its row. */
-static int fill_rows(struct op_call *call, const char *active, json_t *items,
-                     struct ethos_error *error)
+static int replace_ids_by_rows(struct op_call *call, const char *active, json_t *items,
+                               struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < json_array_size(items); i++) {
@@ -288,17 +290,18 @@ static json_t *unused_builtins(struct op_call *call)
     return list;
 }
 
-static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_list_personalities(struct op_call *call, struct op_result *result,
+                                  struct ethos_error *error)
 {
     struct ethos_turn *turn;
     const char *active;
     json_t *json = NULL;
-    int code = active_id(call, &active, &turn, error);
+    int code = open_active_turn(call, &active, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = list_ids(call, active, &json, error);
+    code = page_of_ids(call, active, &json, error);
     if (code == ETHOS_OK)
-        code = fill_rows(call, active, json_object_get(json, "items"), error);
+        code = replace_ids_by_rows(call, active, json_object_get(json, "items"), error);
     op_json_put(&json, "defaultId", json_string(active));
     op_json_put(&json, "builtIn", unused_builtins(call));
     if (code == ETHOS_OK)
@@ -323,7 +326,7 @@ int personalities_require(struct op_call *call, const char *id, bool exists,
     int code = scope_make(SCOPE_PERSONALITY, id, scope, error);
     if (code == ETHOS_OK)
         code = personalities_ids(call, &ids, error);
-    bool found = has_id(ids, id);
+    bool found = contains_id(ids, id);
     json_decref(ids);
     if (code != ETHOS_OK || found == exists || (exists && strcmp(id, "default") == 0))
         return code;
@@ -332,7 +335,7 @@ int personalities_require(struct op_call *call, const char *id, bool exists,
 }
 
 /* The same for one that is only read: it may have a memory and no directory, or come with the program. */
-static int require_known(struct op_call *call, const char *id, struct ethos_error *error)
+static int require_readable(struct op_call *call, const char *id, struct ethos_error *error)
 {
     json_t *ids = NULL;
     int code = personalities_require(call, id, true, error);
@@ -340,7 +343,7 @@ static int require_known(struct op_call *call, const char *id, struct ethos_erro
         return code;
     if (unused_builtin(call, id))
         return ETHOS_OK;
-    bool known = all_ids(call, &ids, NULL) == ETHOS_OK && has_id(ids, id);
+    bool known = list_all_ids(call, &ids, NULL) == ETHOS_OK && contains_id(ids, id);
     json_decref(ids);
     return known ? ETHOS_OK : code;
 }
@@ -396,15 +399,16 @@ struct personality_view {
     struct str soul;
 };
 
-static int open_shown(struct op_call *call, struct personality_view *out, struct ethos_error *error)
+static int open_personality_view(struct op_call *call, struct personality_view *out,
+                                 struct ethos_error *error)
 {
     struct ethos_request request = *call->request;
     const char *id = op_string(call, "id");
     *out = (struct personality_view){0};
     str_init(&out->soul, ETHOS_MAX_READ_BYTES);
-    int code = active_id(call, &out->active, &out->active_turn, error);
+    int code = open_active_turn(call, &out->active, &out->active_turn, error);
     if (code == ETHOS_OK && id && strcmp(id, out->active) != 0)
-        code = require_known(call, id, error);
+        code = require_readable(call, id, error);
     if (id)
         request.personality = id;
     if (code == ETHOS_OK)
@@ -417,18 +421,19 @@ static int open_shown(struct op_call *call, struct personality_view *out, struct
                    : personalities_soul(call, out->id, &out->soul, error);
 }
 
-static void close_shown(struct personality_view *shown)
+static void close_personality_view(struct personality_view *shown)
 {
     str_release(&shown->soul);
     ethos_turn_free(shown->turn);
     ethos_turn_free(shown->active_turn);
 }
 
-static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_show_personality(struct op_call *call, struct op_result *result,
+                                struct ethos_error *error)
 {
     struct personality_view shown;
     json_t *row;
-    int code = open_shown(call, &shown, error);
+    int code = open_personality_view(call, &shown, error);
     if (code == ETHOS_OK)
         code = personalities_row(call, shown.id, shown.active, &row, error);
     if (code == ETHOS_OK)
@@ -440,13 +445,13 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
                       op_json_path(shown.turn, ethos_turn_context(shown.turn)->memory_scope,
                                    "MEMORY.md")),
             error);
-    close_shown(&shown);
+    close_personality_view(&shown);
     return code;
 }
 
 /* ---- the sheet ----------------------------------------------------------------------------- */
 
-static void add_list(struct str *out, const char *title, const json_t *list)
+static void append_code_list(struct str *out, const char *title, const json_t *list)
 {
     size_t index;
     json_t *item;
@@ -457,7 +462,7 @@ static void add_list(struct str *out, const char *title, const json_t *list)
 }
 
 /* Who this is, on one page: what it is for, how it speaks, what it may use. */
-static void write_sheet(const json_t *row, struct ethos_view soul, struct str *out)
+static void print_sheet(const json_t *row, struct ethos_view soul, struct str *out)
 {
     const char *about = json_string_value(json_object_get(row, "description"));
     str_printf(out, "# %s\n", json_string_value(json_object_get(row, "name")));
@@ -466,9 +471,9 @@ static void write_sheet(const json_t *row, struct ethos_view soul, struct str *o
     soul = view_trim(soul);
     if (soul.size > 0)
         str_printf(out, "\n## Soul\n\n%.*s\n", VIEW_ARG(soul));
-    add_list(out, "Tools", json_object_get(row, "toolset"));
-    add_list(out, "Capabilities", json_object_get(row, "capabilities"));
-    add_list(out, "MCP servers", json_object_get(row, "mcp_servers"));
+    append_code_list(out, "Tools", json_object_get(row, "toolset"));
+    append_code_list(out, "Capabilities", json_object_get(row, "capabilities"));
+    append_code_list(out, "MCP servers", json_object_get(row, "mcp_servers"));
     str_printf(out, "\n## Memory\n\n- MEMORY.md: %s\n- USER.md: %s\n",
                strcmp(json_string_value(json_object_get(row, "memoryScope")), "global") == 0
                    ? "shared with the others"
@@ -476,17 +481,17 @@ static void write_sheet(const json_t *row, struct ethos_view soul, struct str *o
                json_string_value(json_object_get(row, "userScope")));
 }
 
-static int run_sheet(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_show_sheet(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct personality_view shown;
     json_t *row = NULL;
     struct str sheet;
     str_init(&sheet, ETHOS_MAX_STORE_BYTES);
-    int code = open_shown(call, &shown, error);
+    int code = open_personality_view(call, &shown, error);
     if (code == ETHOS_OK)
         code = personalities_row(call, shown.id, shown.active, &row, error);
     if (code == ETHOS_OK) {
-        write_sheet(row, str_view(&shown.soul), &sheet);
+        print_sheet(row, str_view(&shown.soul), &sheet);
         result->has_text = !call->want_json;
         str_add(&result->text, view_of(sheet.data, call->want_json ? 0 : sheet.size));
         code = str_code(&sheet) == ETHOS_OK && str_code(&result->text) == ETHOS_OK
@@ -498,13 +503,13 @@ static int run_sheet(struct op_call *call, struct op_result *result, struct etho
     }
     json_decref(row);
     str_release(&sheet);
-    close_shown(&shown);
+    close_personality_view(&shown);
     return code;
 }
 
 /* ---- the active one ------------------------------------------------------------------------ */
 
-static int make_builtin(struct op_call *call, struct ethos_error *error)
+static int create_builtin(struct op_call *call, struct ethos_error *error)
 {
     struct op_result made;
     op_result_init(&made);
@@ -513,15 +518,16 @@ static int make_builtin(struct op_call *call, struct ethos_error *error)
     return code;
 }
 
-static int run_use(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_use_personality(struct op_call *call, struct op_result *result,
+                               struct ethos_error *error)
 {
     const char *id = op_string(call, "id");
     const struct settings_change change = {"personality", id};
-    int code = require_known(call, id, error);
+    int code = require_readable(call, id, error);
     if (code == ETHOS_NOTFOUND)
         err_hint(error, code, "make it: ethos personality create %s", id);
     if (code == ETHOS_OK && unused_builtin(call, id))
-        code = make_builtin(call, error);
+        code = create_builtin(call, error);
     if (code == ETHOS_OK)
         code = settings_write(call, "", &change, 1, result, error);
     if (code != ETHOS_OK)
@@ -576,13 +582,13 @@ static const struct op_arg duplicate_args[] = {
 
 const struct op ops_personalities[] = {
     {"personalities.list", "personality list", "List the personalities", "ethos personality list",
-     list_args, OP_PERSONALITIES_READ, OP_IDEMPOTENT | OP_QUICK, run_list},
+     list_args, OP_PERSONALITIES_READ, OP_IDEMPOTENT | OP_QUICK, run_list_personalities},
     {"personalities.get", "personality show", "Show one personality",
      "ethos personality show engineer", show_args, OP_PERSONALITIES_READ, OP_IDEMPOTENT | OP_QUICK,
-     run_show},
+     run_show_personality},
     {"personalities.characterSheet", "personality sheet", "Describe a personality on one page",
      "ethos personality sheet engineer", show_args, OP_PERSONALITIES_READ, OP_IDEMPOTENT | OP_QUICK,
-     run_sheet},
+     run_show_sheet},
     {"personalities.create", "personality create", "Create a personality",
      "ethos personality create engineer", create_args, OP_OWNER, OP_WRITES,
      personalities_run_create},
@@ -597,5 +603,5 @@ const struct op ops_personalities[] = {
      personalities_run_delete},
     {"personalities.use", "personality use", "Switch to a personality",
      "ethos personality use engineer", one_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL,
-     run_use},
+     run_use_personality},
     {0}};

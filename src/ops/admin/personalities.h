@@ -39,7 +39,8 @@ op_fn personalities_run_create, personalities_run_update, personalities_run_dupl
  * Whether an id is that of no personality, but at most two edits from one that there is: *out_meant, "" for none.
  * An id of which not one character would stay is not near. What cannot be looked at is no reason to refuse.
  */
-void personalities_meant(struct op_call *call, const char *id, char out_meant[ETHOS_MAX_ID + 1]);
+void personalities_find_similar(struct op_call *call, const char *id,
+                                char out_meant[ETHOS_MAX_ID + 1]);
 
 /* The ids of every directory of personalities/, in order; owned. */
 int personalities_ids(struct op_call *call, json_t **out_ids, struct ethos_error *error);

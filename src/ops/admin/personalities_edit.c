@@ -25,7 +25,7 @@
 #define REMOVED "removed"
 #define CONFIG "config.yaml"
 
-static void folder_of(const char *id, char out[PERSONALITIES_PATH_SIZE])
+static void format_personality_folder(const char *id, char out[PERSONALITIES_PATH_SIZE])
 {
     snprintf(out, PERSONALITIES_PATH_SIZE, PERSONALITIES_FOLDER "/%s", id);
 }
@@ -36,8 +36,8 @@ static void folder_of(const char *id, char out[PERSONALITIES_PATH_SIZE])
  * Holds back others who change personalities, until release. Whether it exists as it must is asked before,
  * so that a call in vain makes no home, and again: somebody may have been faster.
  */
-static int hold(struct op_call *call, const char *id, bool exists, int *out_lock,
-                struct ethos_error *error)
+static int lock_personalities(struct op_call *call, const char *id, bool exists, int *out_lock,
+                              struct ethos_error *error)
 {
     int home;
     *out_lock = -1;
@@ -57,7 +57,7 @@ static int hold(struct op_call *call, const char *id, bool exists, int *out_lock
     return code == ETHOS_OK ? personalities_require(call, id, exists, error) : code;
 }
 
-static void release(int lock)
+static void unlock_personalities(int lock)
 {
     if (lock >= 0)
         os_close(lock);
@@ -66,7 +66,7 @@ static void release(int lock)
 /* ---- both files, or none ------------------------------------------------------------------- */
 
 /* What a file was before; text is empty when there was none. */
-struct before {
+struct previous_file {
     const char *name;
     struct str text;
     bool there;
@@ -74,7 +74,8 @@ struct before {
 
 #define FILES 4
 
-static int read_before(int home, const char *folder, struct before *file, struct ethos_error *error)
+static int read_previous_file(int home, const char *folder, struct previous_file *file,
+                              struct ethos_error *error)
 {
     char path[PERSONALITIES_PATH_SIZE + 16];
     snprintf(path, sizeof path, "%s/%s", folder, file->name);
@@ -86,7 +87,7 @@ static int read_before(int home, const char *folder, struct before *file, struct
 }
 
 /* As it was, as far as that can be. */
-static void put_back(int home, const char *folder, const struct before *file)
+static void restore_previous_file(int home, const char *folder, const struct previous_file *file)
 {
     char path[PERSONALITIES_PATH_SIZE + 16];
     snprintf(path, sizeof path, "%s/%s", folder, file->name);
@@ -99,20 +100,21 @@ static void put_back(int home, const char *folder, const struct before *file)
 /* ---- whole texts --------------------------------------------------------------------------- */
 
 /* Files beside config.yaml that a call writes whole; the absent view: as it is. */
-struct texts {
+struct personality_texts {
     struct ethos_view soul, toolset, mcp;
 };
 
 /* Writes a text, or in a dry run adds what would change to the result's. */
-static int write_text(struct op_call *call, const char *id, const char *name,
-                      struct ethos_view text, struct op_result *result, struct ethos_error *error)
+static int write_personality_file(struct op_call *call, const char *id, const char *name,
+                                  struct ethos_view text, struct op_result *result,
+                                  struct ethos_error *error)
 {
     int home;
     struct str old;
     char folder[PERSONALITIES_PATH_SIZE];
     if (!text.data)
         return ETHOS_OK;
-    folder_of(id, folder);
+    format_personality_folder(id, folder);
     str_init(&old, ETHOS_MAX_READ_BYTES);
     int code = personalities_file(call, id, name, &old, NULL, error);
     bool same = code == ETHOS_OK && view_eq(str_view(&old), text);
@@ -130,46 +132,49 @@ static int write_text(struct op_call *call, const char *id, const char *name,
     return code;
 }
 
-static int write_texts(struct op_call *call, const char *id, const struct texts *texts,
-                       struct op_result *result, struct ethos_error *error)
+static int write_personality_files(struct op_call *call, const char *id,
+                                   const struct personality_texts *texts, struct op_result *result,
+                                   struct ethos_error *error)
 {
-    int code = write_text(call, id, PERSONALITIES_SOUL, texts->soul, result, error);
+    int code = write_personality_file(call, id, PERSONALITIES_SOUL, texts->soul, result, error);
     if (code == ETHOS_OK)
-        code = write_text(call, id, PERSONALITIES_TOOLSET, texts->toolset, result, error);
-    return code == ETHOS_OK ? write_text(call, id, PERSONALITIES_MCP, texts->mcp, result, error)
-                            : code;
+        code = write_personality_file(call, id, PERSONALITIES_TOOLSET, texts->toolset, result,
+                                      error);
+    return code == ETHOS_OK
+               ? write_personality_file(call, id, PERSONALITIES_MCP, texts->mcp, result, error)
+               : code;
 }
 
 /* ---- toolset.yaml and mcp.yaml --------------------------------------------------------------- */
 
-/* What becomes of them, where they are; the views of struct texts are of these. */
-struct beside {
+/* What becomes of them, where they are; the views of struct personality_texts are of these. */
+struct extra_files {
     struct str toolset, mcp;
-    struct texts texts;
+    struct personality_texts texts;
 };
 
-static void beside_init(struct beside *beside, struct ethos_view soul)
+static void extra_files_init(struct extra_files *beside, struct ethos_view soul)
 {
-    *beside = (struct beside){.texts = {.soul = soul}};
+    *beside = (struct extra_files){.texts = {.soul = soul}};
     str_init(&beside->toolset, ETHOS_MAX_READ_BYTES);
     str_init(&beside->mcp, ETHOS_MAX_READ_BYTES);
 }
 
-static void beside_release(struct beside *beside)
+static void extra_files_release(struct extra_files *beside)
 {
     str_release(&beside->toolset);
     str_release(&beside->mcp);
 }
 
 /* A text that may be empty is there all the same. */
-static struct ethos_view whole(const struct str *text)
+static struct ethos_view present_view(const struct str *text)
 {
     return view_of(text->size ? text->data : "", text->size);
 }
 
 /* Members that a file of their own has go there, and are taken out. */
-static int take_toolset(struct op_call *call, const char *id, json_t *members,
-                        struct beside *beside, struct ethos_error *error)
+static int move_toolset_to_file(struct op_call *call, const char *id, json_t *members,
+                                struct extra_files *beside, struct ethos_error *error)
 {
     struct str old;
     bool there = false;
@@ -181,7 +186,7 @@ static int take_toolset(struct op_call *call, const char *id, json_t *members,
     if (code == ETHOS_OK && there) {
         code = toolset_edit(str_view(&old), json_is_null(names) ? none : names, &beside->toolset,
                             error);
-        beside->texts.toolset = whole(&beside->toolset);
+        beside->texts.toolset = present_view(&beside->toolset);
         json_object_del(members, "toolset");
     }
     json_decref(none);
@@ -208,8 +213,8 @@ static json_t *tools_json(const json_t *members, struct ethos_view old)
     return tools;
 }
 
-static int take_mcp(struct op_call *call, const char *id, json_t *members, struct beside *beside,
-                    struct ethos_error *error)
+static int move_mcp_tools_to_file(struct op_call *call, const char *id, json_t *members,
+                                  struct extra_files *beside, struct ethos_error *error)
 {
     struct str old;
     bool there = false;
@@ -221,7 +226,7 @@ static int take_mcp(struct op_call *call, const char *id, json_t *members, struc
         json_t *tools = tools_json(members, str_view(&old));
         code = tools ? mcp_policy_edit(str_view(&old), tools, &beside->mcp, error)
                      : err_nomem(error);
-        beside->texts.mcp = whole(&beside->mcp);
+        beside->texts.mcp = present_view(&beside->mcp);
         json_decref(tools);
         json_object_del(members, "mcp_tools");
     }
@@ -232,8 +237,8 @@ static int take_mcp(struct op_call *call, const char *id, json_t *members, struc
 /* ---- what a call says ---------------------------------------------------------------------- */
 
 /* A text of one line, or no change. */
-static int take_text(const struct op_call *call, const char *name,
-                     struct personality_changes *changes, struct ethos_error *error)
+static int read_text_argument(const struct op_call *call, const char *name,
+                              struct personality_changes *changes, struct ethos_error *error)
 {
     const json_t *value = json_object_get(call->args, name);
     json_t *members = value ? json_pack("{s:O}", name, (json_t *)value) : NULL;
@@ -244,8 +249,8 @@ static int take_text(const struct op_call *call, const char *name,
     return code;
 }
 
-static int take_fields(struct op_call *call, const struct config *own,
-                       struct personality_changes *changes, struct beside *beside,
+static int read_fields(struct op_call *call, const struct config *own,
+                       struct personality_changes *changes, struct extra_files *beside,
                        struct ethos_error *error)
 {
     const char *id = op_string(call, "id");
@@ -253,9 +258,9 @@ static int take_fields(struct op_call *call, const struct config *own,
     struct ethos_view text = op_text(call, "fields");
     int code = text.data ? json_parse(text, "fields", &members, error) : ETHOS_OK;
     if (code == ETHOS_OK && json_is_object(members))
-        code = take_toolset(call, id, members, beside, error);
+        code = move_toolset_to_file(call, id, members, beside, error);
     if (code == ETHOS_OK && json_is_object(members))
-        code = take_mcp(call, id, members, beside, error);
+        code = move_mcp_tools_to_file(call, id, members, beside, error);
     if (code == ETHOS_OK && text.data)
         code = personality_read(members, own, changes, error);
     json_decref(members);
@@ -263,17 +268,17 @@ static int take_fields(struct op_call *call, const struct config *own,
 }
 
 /* What the arguments change; own: what the file says now, or NULL. */
-static int take_changes(struct op_call *call, const struct config *own,
-                        struct personality_changes *changes, struct beside *beside,
+static int read_changes(struct op_call *call, const struct config *own,
+                        struct personality_changes *changes, struct extra_files *beside,
                         struct ethos_error *error)
 {
     const char *name = op_string(call, "name"), *scope = op_string(call, "memoryScope");
     int code = name ? personality_set(changes, "name", name, error) : ETHOS_OK;
     if (code == ETHOS_OK)
-        code = take_text(call, "description", changes, error);
+        code = read_text_argument(call, "description", changes, error);
     if (code == ETHOS_OK && scope)
         code = personality_set(changes, "memoryScope", scope, error);
-    return code == ETHOS_OK ? take_fields(call, own, changes, beside, error) : code;
+    return code == ETHOS_OK ? read_fields(call, own, changes, beside, error) : code;
 }
 
 static int write_changes(struct op_call *call, const char *id,
@@ -281,37 +286,38 @@ static int write_changes(struct op_call *call, const char *id,
                          struct ethos_error *error)
 {
     char folder[PERSONALITIES_PATH_SIZE];
-    folder_of(id, folder);
+    format_personality_folder(id, folder);
     return settings_write(call, folder, changes->items, changes->count, result, error);
 }
 
 /* Writes what changes; after a failure all files are as they were. */
-static int write_all(struct op_call *call, const char *id,
-                     const struct personality_changes *changes, const struct texts *texts,
-                     struct op_result *result, struct ethos_error *error)
+static int write_files_or_restore(struct op_call *call, const char *id,
+                                  const struct personality_changes *changes,
+                                  const struct personality_texts *texts, struct op_result *result,
+                                  struct ethos_error *error)
 {
     int home;
     char folder[PERSONALITIES_PATH_SIZE];
-    struct before files[FILES] = {{.name = PERSONALITIES_SOUL},
-                                  {.name = CONFIG},
-                                  {.name = PERSONALITIES_TOOLSET},
-                                  {.name = PERSONALITIES_MCP}};
-    folder_of(id, folder);
+    struct previous_file files[FILES] = {{.name = PERSONALITIES_SOUL},
+                                         {.name = CONFIG},
+                                         {.name = PERSONALITIES_TOOLSET},
+                                         {.name = PERSONALITIES_MCP}};
+    format_personality_folder(id, folder);
     int code = service_open_home(call->ethos, false, &home, error);
     if (code != ETHOS_OK)
         return code;
     for (size_t i = 0; i < FILES && code == ETHOS_OK; i++)
-        code = read_before(home, folder, &files[i], error);
+        code = read_previous_file(home, folder, &files[i], error);
     bool begun = code == ETHOS_OK && !call->dry_run;
     if (code == ETHOS_OK)
-        code = write_texts(call, id, texts, result, error);
+        code = write_personality_files(call, id, texts, result, error);
     if (code == ETHOS_OK && changes->count > 0)
         code = write_changes(call, id, changes, result, error);
     if (code != ETHOS_OK && begun && home < 0)
         service_open_home(call->ethos, false, &home, NULL); // it was made meanwhile
     if (code != ETHOS_OK && begun && home >= 0) {
         for (size_t i = 0; i < FILES; i++)
-            put_back(home, folder, &files[i]);
+            restore_previous_file(home, folder, &files[i]);
         os_unlinkat(home, folder, AT_REMOVEDIR); // if it was made for them
     }
     for (size_t i = 0; i < FILES; i++)
@@ -321,8 +327,8 @@ static int write_all(struct op_call *call, const char *id,
     return code;
 }
 
-static int return_row(struct op_call *call, const char *id, struct op_result *result,
-                      struct ethos_error *error)
+static int return_personality(struct op_call *call, const char *id, struct op_result *result,
+                              struct ethos_error *error)
 {
     json_t *row;
     int code = personalities_row(call, id, NULL, &row, error);
@@ -351,21 +357,22 @@ static int copy_settings(struct op_call *call, const char *id, struct personalit
 }
 
 /* The files beside its settings. */
-static int copy_files(struct op_call *call, const char *id, struct beside *out,
+static int copy_files(struct op_call *call, const char *id, struct extra_files *out,
                       struct ethos_error *error)
 {
     bool toolset = false, mcp = false;
     int code = personalities_file(call, id, PERSONALITIES_TOOLSET, &out->toolset, &toolset, error);
     if (code == ETHOS_OK)
         code = personalities_file(call, id, PERSONALITIES_MCP, &out->mcp, &mcp, error);
-    out->texts.toolset = toolset ? whole(&out->toolset) : view_of(NULL, 0);
-    out->texts.mcp = mcp ? whole(&out->mcp) : view_of(NULL, 0);
+    out->texts.toolset = toolset ? present_view(&out->toolset) : view_of(NULL, 0);
+    out->texts.mcp = mcp ? present_view(&out->mcp) : view_of(NULL, 0);
     return code;
 }
 
 /* Another's settings and files, as what a new one begins with; they live as long as soul. */
-static int copy_all(struct op_call *call, const char *id, struct personality_changes *changes,
-                    struct beside *beside, struct str *soul, struct ethos_error *error)
+static int copy_personality(struct op_call *call, const char *id,
+                            struct personality_changes *changes, struct extra_files *beside,
+                            struct str *soul, struct ethos_error *error)
 {
     int code = copy_settings(call, id, changes, error);
     if (code == ETHOS_OK)
@@ -378,7 +385,7 @@ static int copy_all(struct op_call *call, const char *id, struct personality_cha
 }
 
 static int copy_builtin(const struct builtin_personality *from, struct personality_changes *changes,
-                        struct beside *beside, struct ethos_error *error)
+                        struct extra_files *beside, struct ethos_error *error)
 {
     beside->texts.soul = view_str(from->soul);
     if (from->toolset)
@@ -387,14 +394,15 @@ static int copy_builtin(const struct builtin_personality *from, struct personali
 }
 
 /* What a new one begins with: the one that is named, else what comes with the program under its id. */
-static int begin_like(struct op_call *call, struct personality_changes *changes,
-                      struct beside *beside, struct str *soul, struct ethos_error *error)
+static int start_from_template(struct op_call *call, struct personality_changes *changes,
+                               struct extra_files *beside, struct str *soul,
+                               struct ethos_error *error)
 {
     const char *id = op_string(call, "id"), *from = op_string(call, "from");
     const struct builtin_personality *builtin = builtin_personality_find(from ? from : id);
     int code = from ? personalities_require(call, from, true, error) : ETHOS_OK;
     if (from && code == ETHOS_OK)
-        code = copy_all(call, from, changes, beside, soul, error);
+        code = copy_personality(call, from, changes, beside, soul, error);
     else if (builtin && (!from || code == ETHOS_NOTFOUND))
         code = copy_builtin(builtin, changes, beside, error);
     bool named = builtin && !op_string(call, "name") && strcmp(builtin->id, id) == 0;
@@ -410,24 +418,24 @@ int personalities_run_create(struct op_call *call, struct op_result *result,
 {
     const char *id = op_string(call, "id");
     struct personality_changes changes;
-    struct beside beside;
+    struct extra_files beside;
     struct str soul;
     int lock;
     str_init(&soul, ETHOS_MAX_READ_BYTES);
     personality_changes_init(&changes);
-    beside_init(&beside, (struct ethos_view){0});
-    int code = hold(call, id, false, &lock, error);
+    extra_files_init(&beside, (struct ethos_view){0});
+    int code = lock_personalities(call, id, false, &lock, error);
     if (code == ETHOS_OK)
-        code = begin_like(call, &changes, &beside, &soul, error);
+        code = start_from_template(call, &changes, &beside, &soul, error);
     if (code == ETHOS_OK)
-        code = take_changes(call, NULL, &changes, &beside, error);
+        code = read_changes(call, NULL, &changes, &beside, error);
     if (code == ETHOS_OK)
-        code = write_all(call, id, &changes, &beside.texts, result, error);
-    release(lock);
+        code = write_files_or_restore(call, id, &changes, &beside.texts, result, error);
+    unlock_personalities(lock);
     personality_changes_release(&changes);
-    beside_release(&beside);
+    extra_files_release(&beside);
     str_release(&soul);
-    return code == ETHOS_OK ? return_row(call, id, result, error) : code;
+    return code == ETHOS_OK ? return_personality(call, id, result, error) : code;
 }
 
 /* ---- update -------------------------------------------------------------------------------- */
@@ -438,21 +446,21 @@ int personalities_run_update(struct op_call *call, struct op_result *result,
     const char *id = op_string(call, "id");
     const struct config *home, *own = NULL;
     struct personality_changes changes;
-    struct beside beside;
+    struct extra_files beside;
     int lock;
     personality_changes_init(&changes);
-    beside_init(&beside, op_text(call, "soulMd"));
-    int code = hold(call, id, true, &lock, error);
+    extra_files_init(&beside, op_text(call, "soulMd"));
+    int code = lock_personalities(call, id, true, &lock, error);
     if (code == ETHOS_OK)
         code = service_config(call->ethos, id, &home, &own, error);
     if (code == ETHOS_OK)
-        code = take_changes(call, own, &changes, &beside, error);
+        code = read_changes(call, own, &changes, &beside, error);
     if (code == ETHOS_OK)
-        code = write_all(call, id, &changes, &beside.texts, result, error);
-    release(lock);
+        code = write_files_or_restore(call, id, &changes, &beside.texts, result, error);
+    unlock_personalities(lock);
     personality_changes_release(&changes);
-    beside_release(&beside);
-    return code == ETHOS_OK ? return_row(call, id, result, error) : code;
+    extra_files_release(&beside);
+    return code == ETHOS_OK ? return_personality(call, id, result, error) : code;
 }
 
 /* ---- duplicate ----------------------------------------------------------------------------- */
@@ -474,26 +482,26 @@ int personalities_run_duplicate(struct op_call *call, struct op_result *result,
 {
     const char *id = op_string(call, "id"), *new_id = op_string(call, "newId");
     struct personality_changes changes;
-    struct beside beside;
+    struct extra_files beside;
     struct str soul;
     int lock = -1;
     str_init(&soul, ETHOS_MAX_READ_BYTES);
-    beside_init(&beside, (struct ethos_view){0});
+    extra_files_init(&beside, (struct ethos_view){0});
     personality_changes_init(&changes);
     int code = personalities_require(call, id, true, error);
     if (code == ETHOS_OK)
-        code = hold(call, new_id, false, &lock, error);
+        code = lock_personalities(call, new_id, false, &lock, error);
     if (code == ETHOS_OK)
         code = name_copy(call, id, &changes, error);
     if (code == ETHOS_OK)
-        code = copy_all(call, id, &changes, &beside, &soul, error);
+        code = copy_personality(call, id, &changes, &beside, &soul, error);
     if (code == ETHOS_OK)
-        code = write_all(call, new_id, &changes, &beside.texts, result, error);
-    release(lock);
+        code = write_files_or_restore(call, new_id, &changes, &beside.texts, result, error);
+    unlock_personalities(lock);
     personality_changes_release(&changes);
-    beside_release(&beside);
+    extra_files_release(&beside);
     str_release(&soul);
-    return code == ETHOS_OK ? return_row(call, new_id, result, error) : code;
+    return code == ETHOS_OK ? return_personality(call, new_id, result, error) : code;
 }
 
 /* ---- delete -------------------------------------------------------------------------------- */
@@ -521,12 +529,12 @@ static int sync_folder(int home, const char *path)
 }
 
 /* Moves the directory; *out_path, its new place below the home, says where to. */
-static int put_aside(struct op_call *call, int home, const char *id,
-                     char out_path[PERSONALITIES_PATH_SIZE], struct ethos_error *error)
+static int move_to_removed(struct op_call *call, int home, const char *id,
+                           char out_path[PERSONALITIES_PATH_SIZE], struct ethos_error *error)
 {
     char folder[PERSONALITIES_PATH_SIZE], stamp[CLOCK_ISO_SIZE];
     struct stat info;
-    folder_of(id, folder);
+    format_personality_folder(id, folder);
     clock_iso(service_now_ms(call->ethos), stamp);
     snprintf(out_path, PERSONALITIES_PATH_SIZE,
              REMOVED "/personality-%s-%.4s%.2s%.2sT%.2s%.2s%.2sZ", id, stamp, stamp + 5, stamp + 8,
@@ -546,8 +554,8 @@ static int put_aside(struct op_call *call, int home, const char *id,
     return code;
 }
 
-static int run_delete(struct op_call *call, const char *id, struct op_result *result,
-                      struct ethos_error *error)
+static int delete_personality(struct op_call *call, const char *id, struct op_result *result,
+                              struct ethos_error *error)
 {
     int home;
     char path[PERSONALITIES_PATH_SIZE], kept[PATH_MAX];
@@ -556,7 +564,7 @@ static int run_delete(struct op_call *call, const char *id, struct op_result *re
         return code;
     if (home < 0)
         return personalities_missing(id, error);
-    code = put_aside(call, home, id, path, error);
+    code = move_to_removed(call, home, id, path, error);
     os_close(home);
     if (code != ETHOS_OK)
         return code;
@@ -573,11 +581,11 @@ int personalities_run_delete(struct op_call *call, struct op_result *result,
                              struct ethos_error *error)
 {
     const char *id = op_string(call, "id");
-    int lock, code = hold(call, id, true, &lock, error);
+    int lock, code = lock_personalities(call, id, true, &lock, error);
     if (code == ETHOS_OK)
         code = refuse_active(call, id, error);
     if (code == ETHOS_OK)
-        code = run_delete(call, id, result, error);
-    release(lock);
+        code = delete_personality(call, id, result, error);
+    unlock_personalities(lock);
     return code;
 }

@@ -13,7 +13,7 @@
 
 #define PATH_SIZE 128 /* bytes of a dotted name, with terminator */
 
-enum kind {
+enum field_kind {
     TEXT,
     INTEGER,
     FLAG,
@@ -24,9 +24,9 @@ enum kind {
 };
 
 /* Always: told as null when it is not set; the others are left out. */
-static const struct field {
+static const struct member_field {
     const char *path;
-    enum kind kind;
+    enum field_kind kind;
     bool always;
 } fields[] = {
     {"description", TEXT, true},
@@ -73,7 +73,7 @@ static const struct field {
 };
 #define FIELDS (sizeof fields / sizeof *fields)
 
-static const struct field *find_field(const char *path)
+static const struct member_field *find_member_field(const char *path)
 {
     for (size_t i = 0; i < FIELDS; i++)
         if (strcmp(fields[i].path, path) == 0)
@@ -82,7 +82,7 @@ static const struct field *find_field(const char *path)
 }
 
 /* Whether members stand below a name. */
-static bool is_parent(const char *path)
+static bool has_members_below(const char *path)
 {
     size_t size = strlen(path);
     for (size_t i = 0; i < FIELDS; i++)
@@ -107,7 +107,7 @@ static json_t *list_json(const char *value, const char *separators)
 }
 
 /* What a value says, JSON null when it says nothing that fits. NULL without memory. */
-static json_t *value_json(enum kind kind, const char *value)
+static json_t *value_json(enum field_kind kind, const char *value)
 {
     json_t *json = NULL;
     char *end;
@@ -129,7 +129,7 @@ static json_t *value_json(enum kind kind, const char *value)
 }
 
 /* Puts a value below a dotted path, making the objects on the way. Takes it. */
-static void put_path(json_t **root, const char *path, json_t *value)
+static void set_at_path(json_t **root, const char *path, json_t *value)
 {
     char name[PATH_SIZE];
     size_t size = strcspn(path, ".");
@@ -140,7 +140,7 @@ static void put_path(json_t **root, const char *path, json_t *value)
     }
     json_t *below = json_object_get(*root, name);
     json_t *own = json_is_object(below) ? json_incref(below) : json_object();
-    put_path(&own, path + size + 1, value);
+    set_at_path(&own, path + size + 1, value);
     op_json_put(root, name, own);
 }
 
@@ -160,7 +160,8 @@ static json_t *names_json(const char *path, const struct config *own)
     return names;
 }
 
-static void put_field(json_t **json, const struct field *field, const struct config *own)
+static void set_field_member(json_t **json, const struct member_field *field,
+                             const struct config *own)
 {
     const char *value = config_own(own, field->path);
     json_t *told = field->kind == NAMES ? (own ? names_json(field->path, own) : NULL)
@@ -172,7 +173,7 @@ static void put_field(json_t **json, const struct field *field, const struct con
     if (clear && (!kept || taken))
         json_decref(told);
     else
-        put_path(json, field->path, told);
+        set_at_path(json, field->path, told);
 }
 
 json_t *personality_json(const char *id, const struct config *own)
@@ -182,7 +183,7 @@ json_t *personality_json(const char *id, const struct config *own)
                              op_json_string(name && *name ? name : id));
     for (size_t i = 0; i < FIELDS; i++)
         if (fields[i].kind != JSON)
-            put_field(&json, &fields[i], own);
+            set_field_member(&json, &fields[i], own);
     if (json && !json_object_get(json, "fs_reach"))
         op_json_put(&json, "fs_reach", json_null());
     return json;
@@ -215,13 +216,13 @@ int personality_set(struct personality_changes *changes, const char *key, const 
     return ETHOS_OK;
 }
 
-static int refuse(const char *path, const char *why, struct ethos_error *error)
+static int refuse_value(const char *path, const char *why, struct ethos_error *error)
 {
     return err_set(error, ETHOS_INVALID, "%s: must be %s", path, why);
 }
 
 /* One line without control characters. */
-static bool fits_line(struct ethos_view text)
+static bool is_one_line(struct ethos_view text)
 {
     for (size_t i = 0; i < text.size; i++)
         if ((unsigned char)text.data[i] < 0x20 || text.data[i] == 0x7F)
@@ -229,18 +230,18 @@ static bool fits_line(struct ethos_view text)
     return true;
 }
 
-static int add_list(const char *path, const json_t *value, struct str *out,
-                    struct ethos_error *error)
+static int print_text_list(const char *path, const json_t *value, struct str *out,
+                           struct ethos_error *error)
 {
     size_t index;
     const json_t *item;
     if (!json_is_array(value))
-        return refuse(path, "a list of texts", error);
+        return refuse_value(path, "a list of texts", error);
     json_array_foreach ((json_t *)value, index, item) {
         struct ethos_view text = view_of(json_string_value(item), json_string_length(item));
         if (!json_is_string(item) || view_blank(text) || memchr(text.data, ',', text.size) ||
-            !fits_line(text))
-            return refuse(path, "a list of texts on one line, without commas", error);
+            !is_one_line(text))
+            return refuse_value(path, "a list of texts on one line, without commas", error);
         str_adds(out, index ? ", " : "");
         str_add(out, view_trim(text));
     }
@@ -248,14 +249,14 @@ static int add_list(const char *path, const json_t *value, struct str *out,
 }
 
 /* The text of a value in the file. */
-static int print_value(const struct field *field, const json_t *value, struct str *out,
+static int print_value(const struct member_field *field, const json_t *value, struct str *out,
                        struct ethos_error *error)
 {
     struct ethos_view text = view_of(json_string_value(value), json_string_length(value));
     if (json_is_null(value))
         return ETHOS_OK;
     if (field->kind == LIST || field->kind == WORDS)
-        return add_list(field->path, value, out, error);
+        return print_text_list(field->path, value, out, error);
     if (field->kind == JSON)
         return json_print(value, JSON_STYLE_LINE, out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
     if (field->kind == FLAG && json_is_boolean(value))
@@ -263,14 +264,14 @@ static int print_value(const struct field *field, const json_t *value, struct st
     else if (field->kind == INTEGER && json_is_integer(value) && json_integer_value(value) >= 0)
         str_printf(out, "%lld", (long long)json_integer_value(value));
     else if ((field->kind == TEXT || field->kind == NAMES) && json_is_string(value) &&
-             fits_line(text))
+             is_one_line(text))
         str_add(out, text);
     else
-        return refuse(field->path,
-                      field->kind == FLAG      ? "true or false"
-                      : field->kind == INTEGER ? "a number from 0 on"
-                                               : "a text on one line",
-                      error);
+        return refuse_value(field->path,
+                            field->kind == FLAG      ? "true or false"
+                            : field->kind == INTEGER ? "a number from 0 on"
+                                                     : "a text on one line",
+                            error);
     return ETHOS_OK;
 }
 
@@ -283,7 +284,7 @@ static int check_provider(const char *path, const char *value, struct ethos_erro
     return err_hint(error, code, "set it in the config.yaml of the personality");
 }
 
-static int set_value(const char *path, const struct field *field, const json_t *value,
+static int set_value(const char *path, const struct member_field *field, const json_t *value,
                      struct personality_changes *changes, struct ethos_error *error)
 {
     struct str text;
@@ -328,10 +329,10 @@ static int read_members(const char *above, const json_t *members, const struct c
  * Members of an object that are not said stay as they are, also those that nobody here knows. What is a value of
  * its own, a model by task or voices by language, is replaced whole; null clears all of it.
  */
-static int read_object(const char *path, const json_t *value, const struct config *own,
-                       struct personality_changes *changes, struct ethos_error *error)
+static int read_object_member(const char *path, const json_t *value, const struct config *own,
+                              struct personality_changes *changes, struct ethos_error *error)
 {
-    bool whole = find_field(path) || json_is_null(value);
+    bool whole = find_member_field(path) || json_is_null(value);
     int code = clear_path(path, CLEAR_ITSELF | (whole ? CLEAR_BELOW : 0u), own, changes, error);
     return code == ETHOS_OK && json_is_object(value)
                ? read_members(path, value, own, changes, error)
@@ -341,21 +342,22 @@ static int read_object(const char *path, const json_t *value, const struct confi
 static int read_member(const char *path, const json_t *value, const struct config *own,
                        struct personality_changes *changes, struct ethos_error *error)
 {
-    const struct field *field = find_field(path);
-    bool parent = is_parent(path) || (field && field->kind == NAMES);
+    const struct member_field *field = find_member_field(path);
+    bool parent = has_members_below(path) || (field && field->kind == NAMES);
     if (!field && !parent)
         return err_set(error, ETHOS_INVALID, "unknown member %s", path);
     if (parent && (json_is_object(value) || json_is_null(value)))
-        return read_object(path, value, own, changes, error);
+        return read_object_member(path, value, own, changes, error);
     if (!field || field->kind == NAMES)
-        return refuse(path, "an object", error);
+        return refuse_value(path, "an object", error);
     int code = parent ? clear_path(path, CLEAR_BELOW, own, changes, error) : ETHOS_OK;
     return code == ETHOS_OK ? set_value(path, field, value, changes, error) : code;
 }
 
 /* Members of an object whose names are free. */
-static int read_names(const char *above, const json_t *members, const struct field *field,
-                      struct personality_changes *changes, struct ethos_error *error)
+static int read_free_names(const char *above, const json_t *members,
+                           const struct member_field *field, struct personality_changes *changes,
+                           struct ethos_error *error)
 {
     const char *name;
     json_t *value;
@@ -364,7 +366,7 @@ static int read_names(const char *above, const json_t *members, const struct fie
         char path[PATH_SIZE];
         int size = snprintf(path, sizeof path, "%s.%s", above, name);
         if (code == ETHOS_OK && (!scope_id_ok(view_str(name)) || size >= (int)sizeof path))
-            code = refuse(above, "names of letters, digits, - and _", error);
+            code = refuse_value(above, "names of letters, digits, - and _", error);
         if (code == ETHOS_OK)
             code = set_value(path, field, value, changes, error);
     }
@@ -376,10 +378,10 @@ static int read_members(const char *above, const json_t *members, const struct c
 {
     const char *name;
     json_t *value;
-    const struct field *free_names = find_field(above);
+    const struct member_field *free_names = find_member_field(above);
     int code = ETHOS_OK;
     if (free_names && free_names->kind == NAMES)
-        return read_names(above, members, free_names, changes, error);
+        return read_free_names(above, members, free_names, changes, error);
     json_object_foreach ((json_t *)members, name, value) {
         char path[PATH_SIZE];
         int size = snprintf(path, sizeof path, "%s%s%s", above, *above ? "." : "", name);

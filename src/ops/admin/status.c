@@ -24,8 +24,8 @@
 #define URL_SIZE 512
 
 /* Runs an operation for its JSON; takes args. */
-static int ask(const struct op_call *call, const char *name, json_t *args, json_t **out,
-               struct ethos_error *error)
+static int run_inner_op(const struct op_call *call, const char *name, json_t *args, json_t **out,
+                        struct ethos_error *error)
 {
     struct op_call inner = *call;
     struct op_result result;
@@ -45,7 +45,7 @@ static int ask(const struct op_call *call, const char *name, json_t *args, json_
 /* ---- agents ---------------------------------------------------------------------------------- */
 
 /* The newest change of an actor whose name begins so: codex is codex-mcp-client where it uses the tools. */
-static const json_t *last_change(const json_t *changes, const char *actor)
+static const json_t *find_last_change(const json_t *changes, const char *actor)
 {
     size_t index;
     json_t *row;
@@ -67,7 +67,7 @@ static int add_agents(const struct op_call *call, const json_t *changes, json_t 
     }
     json_array_foreach (rows, index, row) {
         const char *name = json_string_value(json_object_get(row, "agent"));
-        const json_t *change = last_change(changes, name);
+        const json_t *change = find_last_change(changes, name);
         json_t *own = json_incref(row);
         op_json_put(&own, "lastRead", op_json_time(hooks_last_read(call->ethos, name)));
         op_json_put(&own, "lastWrite",
@@ -87,7 +87,7 @@ static json_t *find_server(const struct op_call *call)
     long pid = 0;
     struct login *login;
     struct ethos_error error;
-    if (service_ephemeral(call->ethos) || !op_home_is_there(service_home(call->ethos)) ||
+    if (service_ephemeral(call->ethos) || !op_home_exists(service_home(call->ethos)) ||
         login_open(service_home(call->ethos), &login, &error) != ETHOS_OK)
         return json_null();
     int code = login_server(login, url, sizeof url, &pid, &error);
@@ -101,7 +101,7 @@ static json_t *find_server(const struct op_call *call)
 static int add_prompt(const struct op_call *call, json_t **status, struct ethos_error *error)
 {
     json_t *shown;
-    int code = ask(call, "memory.list", json_object(), &shown, error);
+    int code = run_inner_op(call, "memory.list", json_object(), &shown, error);
     if (code != ETHOS_OK)
         return code;
     static const char *const names[] = {"personality", "user",    "backend", "chars",
@@ -116,7 +116,7 @@ static int add_folder(const struct op_call *call, json_t **status)
 {
     json_t *where = NULL;
     struct ethos_error error;
-    int code = ask(call, "workspaces.where", json_object(), &where, &error);
+    int code = run_inner_op(call, "workspaces.where", json_object(), &where, &error);
     op_json_put(status, "folder",
                 code == ETHOS_OK ? json_pack("{s:O, s:O}", "path", json_object_get(where, "path"),
                                              "notes", json_object_get(where, "notes"))
@@ -126,7 +126,7 @@ static int add_folder(const struct op_call *call, json_t **status)
 }
 
 /* What a list has rows of needs a person. */
-static const struct need {
+static const struct counted_need {
     const char *operation, *rows, *one, *many, *remedy;
 } counted_needs[] = {
     {"pending.list", "pending", "change waits for approval", "changes wait for approval",
@@ -135,11 +135,11 @@ static const struct need {
      "changes that could not be merged", "ethos conflicts list"},
 };
 
-static int add_counted_need(const struct op_call *call, const struct need *need, json_t **needs,
-                            struct ethos_error *error)
+static int add_counted_need(const struct op_call *call, const struct counted_need *need,
+                            json_t **needs, struct ethos_error *error)
 {
     json_t *list;
-    int code = ask(call, need->operation, json_object(), &list, error);
+    int code = run_inner_op(call, need->operation, json_object(), &list, error);
     if (code != ETHOS_OK)
         return code;
     size_t count = json_array_size(json_object_get(list, need->rows));
@@ -161,7 +161,7 @@ static int add_needs(const struct op_call *call, json_t **status, struct ethos_e
     for (size_t i = 0; code == ETHOS_OK && i < sizeof counted_needs / sizeof *counted_needs; i++)
         code = add_counted_need(call, &counted_needs[i], &needs, error);
     if (code == ETHOS_OK)
-        code = ask(call, "meta.health", json_object(), &health, error);
+        code = run_inner_op(call, "meta.health", json_object(), &health, error);
     if (code == ETHOS_OK) {
         json_array_foreach (json_object_get(health, "findings"), index, finding)
             op_json_push(&needs, json_incref(finding));
@@ -176,7 +176,8 @@ static int run_status(struct op_call *call, struct op_result *result, struct eth
     json_t *timeline = NULL;
     json_t *status = json_pack("{s:s, s:o}", "version", ethos_version(), "home",
                                op_json_string(service_home(call->ethos)));
-    int code = ask(call, "memory.timeline", json_pack("{s:i}", "limit", RECENT), &timeline, error);
+    int code = run_inner_op(call, "memory.timeline", json_pack("{s:i}", "limit", RECENT), &timeline,
+                            error);
     const json_t *changes = json_object_get(timeline, "items");
     if (code == ETHOS_OK)
         code = add_prompt(call, &status, error);
@@ -198,7 +199,7 @@ static int run_status(struct op_call *call, struct op_result *result, struct eth
     return code;
 }
 
-bool op_home_is_there(const char *home)
+bool op_home_exists(const char *home)
 {
     struct stat info;
     char *path = NULL;

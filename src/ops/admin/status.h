@@ -7,6 +7,6 @@
 #include <stdbool.h>
 
 /* Whether there is a home (NULL: by the environment). */
-bool op_home_is_there(const char *home);
+bool op_home_exists(const char *home);
 
 #endif

@@ -60,7 +60,7 @@ static json_t *identity_rows(const struct identity_map *map, const char *local, 
     return rows;
 }
 
-struct remembered {
+struct user_rows {
     json_t *rows;
     json_t *users; /* of the rows: a set */
     const char *local;
@@ -70,13 +70,13 @@ struct remembered {
 #define USERS "users"
 #define PROFILE_PATH "%s/USER.md"
 
-struct profiles {
-    struct remembered *remembered;
+struct profile_rows {
+    struct user_rows *remembered;
     int dir; /* users/ */
 };
 
 /* The user ids of rows; NULL: out of memory. */
-static json_t *users_of(const json_t *rows)
+static json_t *user_id_set(const json_t *rows)
 {
     size_t index;
     json_t *row, *users = json_object();
@@ -86,7 +86,7 @@ static json_t *users_of(const json_t *rows)
 }
 
 /* Where the row of a user belongs, whatever order a directory has. */
-static size_t profile_position(const struct remembered *remembered, const char *user)
+static size_t find_row_position(const struct user_rows *remembered, const char *user)
 {
     size_t low = remembered->first, high = json_array_size(remembered->rows);
     while (low < high) {
@@ -101,9 +101,9 @@ static size_t profile_position(const struct remembered *remembered, const char *
 }
 
 /* Somebody whom another machine has met: who that is elsewhere is written down there. */
-static int add_remembered(void *arg, struct ethos_provider *provider, const char *scope)
+static int add_remembered_user(void *arg, struct ethos_provider *provider, const char *scope)
 {
-    struct remembered *remembered = arg;
+    struct user_rows *remembered = arg;
     enum scope_kind kind;
     const char *id;
     (void)provider;
@@ -113,7 +113,7 @@ static int add_remembered(void *arg, struct ethos_provider *provider, const char
     json_t *entry = json_pack("{s:s}", "userId", id);
     json_t *row = entry ? identity_row(entry, strcmp(id, remembered->local) == 0) : NULL;
     json_decref(entry);
-    if (json_array_insert_new(remembered->rows, profile_position(remembered, id), row) != 0)
+    if (json_array_insert_new(remembered->rows, find_row_position(remembered, id), row) != 0)
         return ETHOS_NOMEM;
     op_json_put(&remembered->users, id, json_true());
     return remembered->users ? ETHOS_OK : ETHOS_NOMEM;
@@ -122,7 +122,7 @@ static int add_remembered(void *arg, struct ethos_provider *provider, const char
 /* A person whose profile is here, written with --user or by another machine that keeps its memory here. */
 static int add_profile(void *arg, const char *name)
 {
-    struct profiles *profiles = arg;
+    struct profile_rows *profiles = arg;
     char path[ETHOS_MAX_ID + sizeof PROFILE_PATH];
     char scope[ETHOS_MAX_SCOPE];
     struct stat info;
@@ -132,13 +132,13 @@ static int add_profile(void *arg, const char *name)
     if (os_fstatat(profiles->dir, path, &info, 0) != 0)
         return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -1;
     errno = ENOMEM;
-    return add_remembered(profiles->remembered, NULL, scope) == ETHOS_OK ? 0 : -1;
+    return add_remembered_user(profiles->remembered, NULL, scope) == ETHOS_OK ? 0 : -1;
 }
 
-static int add_profiles(struct op_call *call, struct remembered *remembered,
+static int add_profiles(struct op_call *call, struct user_rows *remembered,
                         struct ethos_error *error)
 {
-    struct profiles profiles = {.remembered = remembered};
+    struct profile_rows profiles = {.remembered = remembered};
     int root;
     int code = service_open_root(call->ethos, false, &root, error);
     if (code != ETHOS_OK || root < 0)
@@ -159,7 +159,7 @@ static int cut_identities(const struct op_call *call, json_t **json, const char 
     return pages_cut(call, json, name, "userId platform platformUserId", PAGES_ROWS, error);
 }
 
-static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_list_users(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     char local[ETHOS_MAX_ID + 1];
     struct identity_map map;
@@ -169,11 +169,11 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     if (code != ETHOS_OK)
         return code;
     json_t *rows = identity_rows(&map, local, NULL);
-    struct remembered remembered = {rows, users_of(rows), local, json_array_size(rows)};
+    struct user_rows remembered = {rows, user_id_set(rows), local, json_array_size(rows)};
     identity_release(&map);
     code = remembered.users ? add_profiles(call, &remembered, error) : err_nomem(error);
     if (code == ETHOS_OK &&
-        backends_scopes(call->ethos, add_remembered, &remembered, NULL) == ETHOS_NOMEM)
+        backends_scopes(call->ethos, add_remembered_user, &remembered, NULL) == ETHOS_NOMEM)
         code = err_nomem(error);
     json_decref(remembered.users);
     limits_filter(call, "user", "userId", remembered.rows);
@@ -207,7 +207,7 @@ static int show_user(const struct op_call *call, const char *user, bool local, j
     return code;
 }
 
-static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_show_user(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     char local[ETHOS_MAX_ID + 1];
     struct identity_map map;
@@ -260,8 +260,8 @@ static int write_pair(struct op_call *call, const char *user, bool relink, struc
 }
 
 /* Rehearses first, so that what is refused or changes nothing makes no directory either. */
-static int record(struct op_call *call, const char *user, bool relink, struct op_result *result,
-                  struct ethos_error *error)
+static int record_pair(struct op_call *call, const char *user, bool relink,
+                       struct op_result *result, struct ethos_error *error)
 {
     int code = write_pair(call, user, relink, &result->text, error);
     if (code == ETHOS_OK && result->text.size > 0 && !call->dry_run)
@@ -271,7 +271,8 @@ static int record(struct op_call *call, const char *user, bool relink, struct op
     return op_return_change(call, result, pair_json(call, user), error);
 }
 
-static int run_resolve(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_resolve_user(struct op_call *call, struct op_result *result,
+                            struct ethos_error *error)
 {
     char user[ETHOS_MAX_ID + 1];
     bool known;
@@ -284,13 +285,13 @@ static int run_resolve(struct op_call *call, struct op_result *result, struct et
     identity_release(&map);
     if (code == ETHOS_OK && known) // answered even by the copy of a damaged map
         return op_return_change(call, result, pair_json(call, user), error);
-    return code == ETHOS_OK ? record(call, user, false, result, error) : code;
+    return code == ETHOS_OK ? record_pair(call, user, false, result, error) : code;
 }
 
 /* ---- link ------------------------------------------------------------------------------------ */
 
 /* The profile of whom an identity was so far, and what another one lacks of it. */
-struct merging {
+struct profile_merge {
     char from[ETHOS_MAX_ID + 1]; /* "": there is nobody whose profile could be merged */
     struct str missing;
     size_t lines;
@@ -301,7 +302,8 @@ struct merging {
  * Whom the identity means now, or by itself once it is linked. Somebody who has other names as well
  * keeps the profile.
  */
-static int find_former(struct op_call *call, struct merging *merging, struct ethos_error *error)
+static int find_former_user(struct op_call *call, struct profile_merge *merging,
+                            struct ethos_error *error)
 {
     struct identity_map map;
     bool known;
@@ -320,8 +322,8 @@ static int find_former(struct op_call *call, struct merging *merging, struct eth
     return code;
 }
 
-static int turn_of(struct op_call *call, const char *user, struct ethos_turn **out,
-                   struct ethos_error *error)
+static int open_turn_of_user(struct op_call *call, const char *user, struct ethos_turn **out,
+                             struct ethos_error *error)
 {
     struct ethos_request request = *call->request;
     request.user = user;
@@ -334,7 +336,7 @@ static int read_profile(struct op_call *call, const char *user, struct ethos_fil
 {
     static const struct ethos_target profile = {"user", NULL, NULL};
     struct ethos_turn *turn;
-    int code = turn_of(call, user, &turn, error);
+    int code = open_turn_of_user(call, user, &turn, error);
     if (code != ETHOS_OK)
         return code;
     code = ethos_read(turn, &profile, out, error);
@@ -343,7 +345,8 @@ static int read_profile(struct op_call *call, const char *user, struct ethos_fil
 }
 
 /* What the other profile lacks of the former one's. */
-static int find_missing(struct op_call *call, struct merging *merging, struct ethos_error *error)
+static int find_missing_lines(struct op_call *call, struct profile_merge *merging,
+                              struct ethos_error *error)
 {
     struct ethos_file *from = NULL, *into = NULL;
     str_clear(&merging->missing);
@@ -362,15 +365,16 @@ static int find_missing(struct op_call *call, struct merging *merging, struct et
     return code;
 }
 
-static void note_merged(void *arg, const struct ethos_outcome *outcome)
+static void append_merge_diff(void *arg, const struct ethos_outcome *outcome)
 {
-    struct merging *merging = arg;
+    struct profile_merge *merging = arg;
     if (outcome->diff)
         str_adds(&merging->diff, outcome->diff);
 }
 
 /* The lines are added as any others: history has them, and undo takes them back. */
-static int merge_profile(struct op_call *call, struct merging *merging, struct ethos_error *error)
+static int merge_profile(struct op_call *call, struct profile_merge *merging,
+                         struct ethos_error *error)
 {
     const struct ethos_update update = {
         .action = ETHOS_ACTION_ADD, .store = "user", .text = str_view(&merging->missing)};
@@ -378,10 +382,10 @@ static int merge_profile(struct op_call *call, struct merging *merging, struct e
     const struct ethos_sync_how how = {.origin = &origin,
                                        .flags = call->dry_run ? ETHOS_SYNC_DRY_RUN | ETHOS_SYNC_DIFF
                                                               : 0,
-                                       .each = note_merged,
+                                       .each = append_merge_diff,
                                        .arg = merging};
     struct ethos_turn *turn;
-    int code = turn_of(call, op_string(call, "userId"), &turn, error);
+    int code = open_turn_of_user(call, op_string(call, "userId"), &turn, error);
     if (code != ETHOS_OK)
         return code;
     code = ethos_sync(turn, &update, 1, &how, error);
@@ -390,10 +394,11 @@ static int merge_profile(struct op_call *call, struct merging *merging, struct e
 }
 
 /* What was written to the former profile until the link was there is merged, too. */
-static int merge_rest(struct op_call *call, struct merging *merging, struct ethos_error *error)
+static int merge_late_lines(struct op_call *call, struct profile_merge *merging,
+                            struct ethos_error *error)
 {
     size_t lines = merging->lines;
-    int code = find_missing(call, merging, error);
+    int code = find_missing_lines(call, merging, error);
     if (code == ETHOS_OK && merging->lines > 0)
         code = merge_profile(call, merging, error);
     merging->lines += lines;
@@ -404,7 +409,7 @@ static int merge_rest(struct op_call *call, struct merging *merging, struct etho
  * Merges first: one who is ended between the two finds by the former id, when the command is repeated, that nothing is
  * missing, and links. Nothing is added twice.
  */
-static int link_pair(struct op_call *call, struct merging *merging, struct op_result *result,
+static int link_pair(struct op_call *call, struct profile_merge *merging, struct op_result *result,
                      struct ethos_error *error)
 {
     bool merge = merging->lines > 0 && op_flag(call, "merge");
@@ -412,9 +417,9 @@ static int link_pair(struct op_call *call, struct merging *merging, struct op_re
     if (code == ETHOS_OK && str_add(&result->text, str_view(&merging->diff)) != ETHOS_OK)
         code = err_nomem(error);
     if (code == ETHOS_OK)
-        code = record(call, op_string(call, "userId"), true, result, error);
+        code = record_pair(call, op_string(call, "userId"), true, result, error);
     if (code == ETHOS_OK && op_flag(call, "merge") && !call->dry_run)
-        code = merge_rest(call, merging, error);
+        code = merge_late_lines(call, merging, error);
     if (code != ETHOS_OK || merging->lines == 0)
         return code;
     op_json_put(&result->json, "formerUserId", json_string(merging->from));
@@ -425,16 +430,16 @@ static int link_pair(struct op_call *call, struct merging *merging, struct op_re
 
 static int run_link(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct merging merging = {.lines = 0};
+    struct profile_merge merging = {.lines = 0};
     str_init(&merging.missing, ETHOS_MAX_STORE_BYTES);
     str_init(&merging.diff, ETHOS_MAX_STORE_BYTES);
     // what is refused changes no profile either
     int code = write_pair(call, op_string(call, "userId"), true, &merging.diff, error);
     str_clear(&merging.diff);
     if (code == ETHOS_OK)
-        code = find_former(call, &merging, error);
+        code = find_former_user(call, &merging, error);
     if (code == ETHOS_OK)
-        code = find_missing(call, &merging, error);
+        code = find_missing_lines(call, &merging, error);
     if (code == ETHOS_OK)
         code = link_pair(call, &merging, result, error);
     str_release(&merging.missing);
@@ -445,8 +450,8 @@ static int run_link(struct op_call *call, struct op_result *result, struct ethos
 /* ---- unlink ---------------------------------------------------------------------------------- */
 
 /* Somebody who has no identity any more: what is left is told, with the way back. */
-static int add_left(struct op_call *call, const char *user, struct op_result *result,
-                    struct ethos_error *error)
+static int add_left_profile(struct op_call *call, const char *user, struct op_result *result,
+                            struct ethos_error *error)
 {
     struct ethos_file *profile = NULL;
     int code = read_profile(call, user, &profile, error);
@@ -487,8 +492,8 @@ static int run_unlink(struct op_call *call, struct op_result *result, struct eth
                         err_set(error, ETHOS_NOTFOUND, "%s %s is not linked to anybody", platform,
                                 platform_user),
                         "ethos users list shows who is known");
-    code = record(call, own, true, result, error);
-    return code == ETHOS_OK && last ? add_left(call, user, result, error) : code;
+    code = record_pair(call, own, true, result, error);
+    return code == ETHOS_OK && last ? add_left_profile(call, user, result, error) : code;
 }
 
 #define ARG_PAIR                                                                                   \
@@ -519,12 +524,12 @@ static const struct op_arg link_args[] = {
 
 const struct op ops_users[] = {
     {"users.list", "users list", "List the people this memory knows", "ethos users list", list_args,
-     OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_list},
+     OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_list_users},
     {"users.show", "users show", "Show one person: identities and profile", "ethos users show",
-     show_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_show},
+     show_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_show_user},
     {"users.resolve", "users resolve", "Print the user id of an identity, adding it if it is new",
      "ethos users resolve telegram 4711", resolve_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT,
-     run_resolve},
+     run_resolve_user},
     {"users.link", "users link", "Link an identity to a user",
      "ethos users link telegram 4711 8d1f0c2ab3e4", link_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT,
      run_link},

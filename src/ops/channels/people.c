@@ -70,8 +70,8 @@ static json_t *contact_json(const struct contact *contact)
 }
 
 /* By the code, or by who it is. */
-static int admit(struct op_call *call, struct channel_db *db, struct contact *out,
-                 struct ethos_error *error)
+static int admit_sender(struct op_call *call, struct channel_db *db, struct contact *out,
+                        struct ethos_error *error)
 {
     char code_text[CODE_SIZE];
     const char *code = op_string(call, "code"), *role = op_string(call, "role");
@@ -95,7 +95,7 @@ int channel_allow_run(struct op_call *call, struct op_result *result, struct eth
     struct contact contact;
     int code = channels_open(call, false, &db, error);
     if (code == ETHOS_OK)
-        code = admit(call, db, &contact, error);
+        code = admit_sender(call, db, &contact, error);
     channels_close(call, db);
     return code == ETHOS_OK
                ? op_return(result, json_pack("{s:o}", "contact", contact_json(&contact)), error)
@@ -119,7 +119,7 @@ int channel_remove_run(struct op_call *call, struct op_result *result, struct et
 
 /* ---- people ------------------------------------------------------------------------------------ */
 
-struct people {
+struct people_rows {
     struct identity_map map;
     char local[ETHOS_MAX_ID + 1];
     json_t *rows, *waiting;
@@ -128,7 +128,7 @@ struct people {
 /* Which person an account is: several may be one. */
 static int add_contact(void *arg, const struct contact *contact)
 {
-    struct people *people = arg;
+    struct people_rows *people = arg;
     char user[ETHOS_MAX_ID + 1] = "";
     bool known;
     json_t *row = contact_json(contact);
@@ -141,7 +141,7 @@ static int add_contact(void *arg, const struct contact *contact)
 
 static int add_waiting(void *arg, const struct contact_waiting *waiting)
 {
-    struct people *people = arg;
+    struct people_rows *people = arg;
     char since[CLOCK_ISO_SIZE], until[CLOCK_ISO_SIZE];
     clock_iso(waiting->since_ms, since);
     clock_iso(waiting->since_ms + CODE_MS, until);
@@ -153,7 +153,8 @@ static int add_waiting(void *arg, const struct contact_waiting *waiting)
     return ETHOS_OK;
 }
 
-static int load_map(struct op_call *call, struct people *people, struct ethos_error *error)
+static int load_identities(struct op_call *call, struct people_rows *people,
+                           struct ethos_error *error)
 {
     int root, code = service_local_user(call->ethos, people->local, error);
     if (code == ETHOS_OK)
@@ -166,10 +167,10 @@ static int load_map(struct op_call *call, struct people *people, struct ethos_er
     return code;
 }
 
-static int list_people(struct op_call *call, struct channel_db *db, struct people *people,
+static int list_people(struct op_call *call, struct channel_db *db, struct people_rows *people,
                        struct ethos_error *error)
 {
-    int code = load_map(call, people, error);
+    int code = load_identities(call, people, error);
     if (code != ETHOS_OK)
         return code;
     code = contact_each(db, add_contact, people, error);
@@ -182,7 +183,7 @@ static int list_people(struct op_call *call, struct channel_db *db, struct peopl
 int channel_people_run(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct channel_db *db;
-    struct people people = {.rows = json_array(), .waiting = json_array()};
+    struct people_rows people = {.rows = json_array(), .waiting = json_array()};
     int code = channels_open_to_list(call, &db, error);
     if (code == ETHOS_OK && db)
         code = list_people(call, db, &people, error);

@@ -22,16 +22,16 @@
 /* ---- channels ---------------------------------------------------------------------------------- */
 
 /* What the gateway noted last: "up 1763200000123 ...". */
-struct noted {
+struct channel_state {
     char value[CHANNEL_MAX_CURSOR], since[CLOCK_ISO_SIZE], bot[CHANNEL_MAX_CURSOR];
     const char *state, *why;
 };
 
-static int read_noted(struct channel_db *db, const char *platform, struct noted *out,
-                      struct ethos_error *error)
+static int read_channel_state(struct channel_db *db, const char *platform,
+                              struct channel_state *out, struct ethos_error *error)
 {
     char *rest, *words;
-    *out = (struct noted){.state = "down", .why = ""};
+    *out = (struct channel_state){.state = "down", .why = ""};
     int code = channel_db_cursor_read(db, platform, "state", out->value, error);
     if (code == ETHOS_OK)
         code = channel_db_cursor_read(db, platform, "name", out->bot, error);
@@ -47,8 +47,8 @@ static int read_noted(struct channel_db *db, const char *platform, struct noted 
     return code;
 }
 
-static int is_enabled(struct op_call *call, const char *platform, bool *out,
-                      struct ethos_error *error)
+static int read_enabled(struct op_call *call, const char *platform, bool *out,
+                        struct ethos_error *error)
 {
     char key[128];
     const struct config *home;
@@ -73,11 +73,11 @@ static int add_channel(struct op_call *call, struct channel_db *db,
                        struct ethos_error *error)
 {
     bool enabled;
-    struct noted noted = {.state = "down", .why = ""};
+    struct channel_state noted = {.state = "down", .why = ""};
     int64_t messages = 0;
-    int code = is_enabled(call, platform->name, &enabled, error);
+    int code = read_enabled(call, platform->name, &enabled, error);
     if (code == ETHOS_OK && db)
-        code = read_noted(db, platform->name, &noted, error);
+        code = read_channel_state(db, platform->name, &noted, error);
     if (code == ETHOS_OK && db)
         code = inbox_count_since(db, platform->name, service_now_ms(call->ethos) - SHOWN_MS,
                                  &messages, error);
@@ -122,7 +122,7 @@ static int add_counts(struct channel_db *db, json_t **json, struct ethos_error *
 }
 
 /* Whether a gateway of this home runs. */
-static bool find_gateway(struct op_call *call)
+static bool is_gateway_running(struct op_call *call)
 {
     int lock = -1;
     bool runs = channel_db_lock(service_home(call->ethos), &lock, NULL) == ETHOS_BUSY;
@@ -134,7 +134,7 @@ static bool find_gateway(struct op_call *call)
 static int add_status(struct op_call *call, struct channel_db *db, json_t **json,
                       struct ethos_error *error)
 {
-    bool runs = db && find_gateway(call);
+    bool runs = db && is_gateway_running(call);
     json_t *rows = json_array(), *unsent = json_array();
     op_json_put(json, "running", json_boolean(runs));
     int code = add_counts(db, json, error);
@@ -165,7 +165,7 @@ int channel_status_run(struct op_call *call, struct op_result *result, struct et
 
 /* ---- messages ---------------------------------------------------------------------------------- */
 
-static int add_message(void *arg, const struct inbox_recent *recent)
+static int add_message_row(void *arg, const struct inbox_recent *recent)
 {
     json_t **rows = arg;
     char received[CLOCK_ISO_SIZE], ended[CLOCK_ISO_SIZE] = "";
@@ -188,7 +188,7 @@ int channel_messages_run(struct op_call *call, struct op_result *result, struct 
     json_t *rows = json_array();
     int code = channels_open_to_list(call, &db, error);
     if (code == ETHOS_OK && db)
-        code = inbox_each_recent(db, op_integer(call, "limit", MESSAGES), add_message, &rows,
+        code = inbox_each_recent(db, op_integer(call, "limit", MESSAGES), add_message_row, &rows,
                                  error);
     channels_close(call, db);
     json_t *json = json_pack("{s:o}", "messages", rows);

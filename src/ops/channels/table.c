@@ -18,7 +18,8 @@ static int run_allow(struct op_call *call, struct op_result *result, struct etho
     return channel_operations->allow(call, result, error);
 }
 
-static int run_remove(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_remove_person(struct op_call *call, struct op_result *result,
+                             struct ethos_error *error)
 {
     return channel_operations->remove(call, result, error);
 }
@@ -79,7 +80,7 @@ const struct op ops_channel[] = {
      run_allow},
     {"channel.remove", "gateway remove", "Stop answering a person",
      "ethos gateway remove telegram 4711", remove_args, OP_OWNER, OP_WRITES | OP_DATABASE,
-     run_remove},
+     run_remove_person},
     {"channel.people", "gateway people", "List the people who may talk and those who wait",
      "ethos gateway people", people_args, OP_OWNER, OP_IDEMPOTENT | OP_DATABASE, run_people},
     {"channel.status", "gateway status", "Show the channels and unsent messages",

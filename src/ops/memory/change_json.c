@@ -38,13 +38,13 @@ static json_t *numbers_json(const char *numbers)
     return array;
 }
 
-struct count {
+struct line_counts {
     json_int_t added, removed;
     char marker;
     struct ethos_view line; /* the first that came and is not blank, else the first that went */
 };
 
-static void count_line(struct count *count, const struct patch_line *line)
+static void count_patch_line(struct line_counts *count, const struct patch_line *line)
 {
     count->added += line->marker == '+';
     count->removed += line->marker == '-';
@@ -57,19 +57,19 @@ static void count_line(struct count *count, const struct patch_line *line)
 }
 
 /* ETHOS_NOTFOUND after a whole diff. */
-static int count_diff(struct ethos_view diff, struct count *count)
+static int count_diff(struct ethos_view diff, struct line_counts *count)
 {
     struct patch_hunk hunk;
     struct patch_line line;
     int code = ETHOS_OK;
     while (diff.size > 0 && (code = patch_next(&diff, &hunk)) == ETHOS_OK)
         while (patch_line(&hunk.lines, &line))
-            count_line(count, &line);
+            count_patch_line(count, &line);
     return code == ETHOS_OK ? ETHOS_NOTFOUND : code;
 }
 
 /* "+two": marker and line in one string. NULL without memory. */
-static json_t *line_json(const struct count *count)
+static json_t *line_json(const struct line_counts *count)
 {
     struct str line;
     str_init(&line, SIZE_MAX);
@@ -82,7 +82,7 @@ static json_t *line_json(const struct count *count)
 
 void change_count(json_t **row, struct ethos_view diff)
 {
-    struct count count = {0};
+    struct line_counts count = {0};
     bool whole = count_diff(diff, &count) == ETHOS_NOTFOUND;
     op_json_put(row, "added", whole ? json_integer(count.added) : json_null());
     op_json_put(row, "removed", whole ? json_integer(count.removed) : json_null());
@@ -115,15 +115,16 @@ json_t *change_json(const char *scope, const struct ethos_change *change)
     return row;
 }
 
-static int read_named(struct ethos_turn *turn, const struct ethos_target *target, const char *name,
-                      struct ethos_file **out_file, struct ethos_error *error)
+static int read_named_version(struct ethos_turn *turn, const struct ethos_target *target,
+                              const char *name, struct ethos_file **out_file,
+                              struct ethos_error *error)
 {
     if (strcmp(name, "absent") == 0)
         return ETHOS_OK;
     return ethos_read_version(turn, target, name, out_file, error);
 }
 
-static struct ethos_view text_of(const struct ethos_file *file)
+static struct ethos_view file_view(const struct ethos_file *file)
 {
     return file ? view_of(file->text, file->size) : (struct ethos_view){0};
 }
@@ -132,12 +133,12 @@ int change_diff(struct ethos_turn *turn, const struct ethos_target *target, cons
                 const char *to, struct str *out, struct ethos_error *error)
 {
     struct ethos_file *before = NULL, *after = NULL;
-    int code = read_named(turn, target, from, &before, error);
+    int code = read_named_version(turn, target, from, &before, error);
     if (code == ETHOS_OK)
-        code = read_named(turn, target, to, &after, error);
+        code = read_named_version(turn, target, to, &after, error);
     const struct ethos_file *any = before ? before : after;
     if (code == ETHOS_OK && any &&
-        diff_unified(text_of(before), text_of(after), any->key, out) != ETHOS_OK)
+        diff_unified(file_view(before), file_view(after), any->key, out) != ETHOS_OK)
         code = err_nomem(error);
     ethos_file_free(before);
     ethos_file_free(after);

@@ -42,7 +42,7 @@ static json_t *chunk_json(const struct memory_chunk *chunk)
                      chunk->revision);
 }
 
-static json_t *found_json(const struct memory_chunk *chunk)
+static json_t *found_chunk_json(const struct memory_chunk *chunk)
 {
     json_t *json = chunk_json(chunk);
     op_json_put(&json, "score", op_json_number(chunk->score));
@@ -51,7 +51,7 @@ static json_t *found_json(const struct memory_chunk *chunk)
     return json;
 }
 
-static enum chunk_store store_of(const struct op_call *call)
+static enum chunk_store named_chunk_store(const struct op_call *call)
 {
     const char *store = op_string(call, "store");
     return store && strcmp(store, "user") == 0 ? CHUNK_USER : CHUNK_MEMORY;
@@ -78,8 +78,8 @@ static int run_in_turn(read_fn *run, struct op_call *call, struct op_result *res
 }
 
 /* Where entries came from; a history that cannot be read leaves that open, and is told beside the entries. */
-static int blame(struct ethos_turn *turn, struct memory_chunks *chunks, size_t first, size_t count,
-                 struct op_result *result, struct ethos_error *error)
+static int blame_chunks(struct ethos_turn *turn, struct memory_chunks *chunks, size_t first,
+                        size_t count, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_error why = {0};
     int code = memory_chunks_blame(turn, chunks, first, count, &why);
@@ -93,8 +93,8 @@ static int blame(struct ethos_turn *turn, struct memory_chunks *chunks, size_t f
 }
 
 /* Behind the entry that the cursor names; without a cursor the first. */
-static int find_start(const struct op_call *call, const struct memory_chunks *chunks, size_t *out,
-                      struct ethos_error *error)
+static int find_page_start(const struct op_call *call, const struct memory_chunks *chunks,
+                           size_t *out, struct ethos_error *error)
 {
     const char *cursor = op_string(call, "cursor");
     *out = 0;
@@ -106,19 +106,20 @@ static int find_start(const struct op_call *call, const struct memory_chunks *ch
     return ETHOS_OK;
 }
 
-static int list(struct op_call *call, struct ethos_turn *turn, struct memory_chunks *chunks,
-                struct op_result *result, struct ethos_error *error)
+static int list_chunks(struct op_call *call, struct ethos_turn *turn, struct memory_chunks *chunks,
+                       struct op_result *result, struct ethos_error *error)
 {
     json_t *items = json_array();
     size_t first = 0, count = 0, most = (size_t)op_integer(call, "limit", LIST_ROWS);
-    int code = memory_chunks_list(turn, store_of(call), op_flag(call, "archived"), chunks, error);
+    int code = memory_chunks_list(turn, named_chunk_store(call), op_flag(call, "archived"), chunks,
+                                  error);
     if (code == ETHOS_OK)
-        code = find_start(call, chunks, &first, error);
+        code = find_page_start(call, chunks, &first, error);
     if (code == ETHOS_OK) {
         if (call->whole_lists && !op_string(call, "cursor") && op_integer(call, "limit", 0) == 0)
             most = chunks->count;
         count = chunks->count - first < most ? chunks->count - first : most;
-        code = blame(turn, chunks, first, count, result, error);
+        code = blame_chunks(turn, chunks, first, count, result, error);
     }
     for (size_t i = first; i < first + count; i++)
         op_json_push(&items, chunk_json(&chunks->rows[i]));
@@ -131,33 +132,35 @@ static int list(struct op_call *call, struct ethos_turn *turn, struct memory_chu
     return code;
 }
 
-static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_list_chunks(struct op_call *call, struct op_result *result,
+                           struct ethos_error *error)
 {
-    return run_in_turn(list, call, result, error);
+    return run_in_turn(list_chunks, call, result, error);
 }
 
-static int get(struct op_call *call, struct ethos_turn *turn, struct memory_chunks *chunks,
-               struct op_result *result, struct ethos_error *error)
+static int get_chunk(struct op_call *call, struct ethos_turn *turn, struct memory_chunks *chunks,
+                     struct op_result *result, struct ethos_error *error)
 {
     int code = memory_chunks_get(turn, op_string(call, "id"), chunks, error);
     if (code == ETHOS_OK)
-        code = blame(turn, chunks, 0, 1, result, error);
+        code = blame_chunks(turn, chunks, 0, 1, result, error);
     return code ? code
                 : op_return(result, json_pack("{s:o}", "chunk", chunk_json(&chunks->rows[0])),
                             error);
 }
 
-static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_get_chunk(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return run_in_turn(get, call, result, error);
+    return run_in_turn(get_chunk, call, result, error);
 }
 
-static int search(struct op_call *call, struct ethos_turn *turn, struct memory_chunks *chunks,
-                  struct op_result *result, struct ethos_error *error)
+static int search_chunks(struct op_call *call, struct ethos_turn *turn,
+                         struct memory_chunks *chunks, struct op_result *result,
+                         struct ethos_error *error)
 {
     const struct memory_chunks_ask ask = {
         .query = op_text(call, "query"),
-        .store = store_of(call),
+        .store = named_chunk_store(call),
         .archived = !json_is_false(json_object_get(call->args, "archived")),
         .most = (unsigned)op_integer(call, "topK", SEARCH_ROWS)};
     json_t *items = json_array();
@@ -170,9 +173,9 @@ static int search(struct op_call *call, struct ethos_turn *turn, struct memory_c
     result->code = chunks->code;
     result->error = chunks->error;
     if (code == ETHOS_OK)
-        code = blame(turn, chunks, 0, chunks->count, result, error);
+        code = blame_chunks(turn, chunks, 0, chunks->count, result, error);
     for (size_t i = 0; code == ETHOS_OK && i < chunks->count; i++)
-        op_json_push(&items, found_json(&chunks->rows[i]));
+        op_json_push(&items, found_chunk_json(&chunks->rows[i]));
     json_t *json = json_pack("{s:o, s:I}", "items", items, "elapsedMs",
                              (json_int_t)(os_monotonic_ms() - start));
     if (code == ETHOS_OK)
@@ -181,16 +184,17 @@ static int search(struct op_call *call, struct ethos_turn *turn, struct memory_c
     return code;
 }
 
-static int run_search(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_search_chunks(struct op_call *call, struct op_result *result,
+                             struct ethos_error *error)
 {
-    return run_in_turn(search, call, result, error);
+    return run_in_turn(search_chunks, call, result, error);
 }
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
 /* Who wrote it, and when, is known without looking back. */
-static int put_chunk(json_t *more, const char *name, const struct op_call *call,
-                     struct memory_chunk *chunk, bool is_new)
+static int set_chunk_member(json_t *more, const char *name, const struct op_call *call,
+                            struct memory_chunk *chunk, bool is_new)
 {
     if (is_new) {
         chunk->source = call->source ? call->source : "tool";
@@ -200,9 +204,10 @@ static int put_chunk(json_t *more, const char *name, const struct op_call *call,
     return json && json_object_set_new(more, name, json) == 0 ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int apply(struct ethos_turn *turn, const struct op_call *call,
-                 const struct memory_chunk_change *change, const struct ethos_sync_how *how,
-                 json_t *more, struct ethos_error *error)
+static int apply_chunk_change(struct ethos_turn *turn, const struct op_call *call,
+                              const struct memory_chunk_change *change,
+                              const struct ethos_sync_how *how, json_t *more,
+                              struct ethos_error *error)
 {
     struct memory_chunks chunks;
     memory_chunks_init(&chunks);
@@ -210,9 +215,9 @@ static int apply(struct ethos_turn *turn, const struct op_call *call,
     int put = ETHOS_OK;
     if (code == ETHOS_CONFLICT && chunks.count > 0) {
         memory_chunks_blame(turn, &chunks, 0, 1, NULL);
-        put = put_chunk(more, "nearest", call, &chunks.rows[0], false);
+        put = set_chunk_member(more, "nearest", call, &chunks.rows[0], false);
     } else if (code == ETHOS_OK && chunks.count > 0) {
-        put = put_chunk(more, "chunk", call, &chunks.rows[0], true);
+        put = set_chunk_member(more, "chunk", call, &chunks.rows[0], true);
     }
     if (code == ETHOS_OK && change->id && change->content.data)
         put |= json_object_set_new(more, "previousId", json_string(change->id));
@@ -228,10 +233,10 @@ static int add_chunk(struct ethos_turn *turn, const struct op_call *call,
     struct ethos_view block = op_text(call, "id");
     const struct memory_chunk_change change = {
         .content = op_text(call, "content"),
-        .store = store_of(call),
+        .store = named_chunk_store(call),
         .under = op_text(call, "under"),
         .block = view_starts(block, VIEW("^")) ? view_from(block, 1) : block};
-    return apply(turn, call, &change, how, more, error);
+    return apply_chunk_change(turn, call, &change, how, more, error);
 }
 
 static int update_chunk(struct ethos_turn *turn, const struct op_call *call,
@@ -240,7 +245,7 @@ static int update_chunk(struct ethos_turn *turn, const struct op_call *call,
     const struct memory_chunk_change change = {.id = op_string(call, "id"),
                                                .content = op_text(call, "content"),
                                                .if_revision = op_string(call, "ifRevision")};
-    return apply(turn, call, &change, how, more, error);
+    return apply_chunk_change(turn, call, &change, how, more, error);
 }
 
 static int delete_chunk(struct ethos_turn *turn, const struct op_call *call,
@@ -248,20 +253,22 @@ static int delete_chunk(struct ethos_turn *turn, const struct op_call *call,
 {
     const struct memory_chunk_change change = {.id = op_string(call, "id"),
                                                .if_revision = op_string(call, "ifRevision")};
-    return apply(turn, call, &change, how, more, error);
+    return apply_chunk_change(turn, call, &change, how, more, error);
 }
 
-static int run_add(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_add_chunk(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     return report_run(add_chunk, call, result, error);
 }
 
-static int run_update(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_update_chunk(struct op_call *call, struct op_result *result,
+                            struct ethos_error *error)
 {
     return report_run(update_chunk, call, result, error);
 }
 
-static int run_delete(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_delete_chunk(struct op_call *call, struct op_result *result,
+                            struct ethos_error *error)
 {
     return report_run(delete_chunk, call, result, error);
 }
@@ -308,19 +315,21 @@ static const struct op_arg delete_args[] = {ARG_ID, ARG_IF_REVISION, ARG_END};
 
 const struct op ops_chunks[] = {
     {"memory.chunks.list", "memory chunks list", "List the entries of a file",
-     "ethos memory chunks list --store user", list_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_list},
+     "ethos memory chunks list --store user", list_args, OP_MEMORY_READ, OP_IDEMPOTENT,
+     run_list_chunks},
     {"memory.chunks.get", "memory chunks get", "Show one entry",
-     "ethos memory chunks get 9a14d21ddd23f9b0", get_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_get},
+     "ethos memory chunks get 9a14d21ddd23f9b0", get_args, OP_MEMORY_READ, OP_IDEMPOTENT,
+     run_get_chunk},
     {"memory.chunks.search", "memory chunks search", "Find the entries that answer a question",
      "ethos memory chunks search 'When do we deploy?'", search_args, OP_MEMORY_READ, OP_IDEMPOTENT,
-     run_search},
+     run_search_chunks},
     {"memory.chunks.add", "memory chunks add", "Add an entry",
      "ethos memory chunks add 'We deploy on Wednesdays' --under Work", add_args, OP_MEMORY_WRITE,
-     OP_WRITES, run_add},
+     OP_WRITES, run_add_chunk},
     {"memory.chunks.update", "memory chunks update", "Change the text of an entry",
      "ethos memory chunks update 9a14d21ddd23f9b0 'We deploy on Tuesdays'", update_args,
-     OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE, run_update},
+     OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE, run_update_chunk},
     {"memory.chunks.delete", "memory chunks delete", "Delete an entry",
      "ethos memory chunks delete 9a14d21ddd23f9b0", delete_args, OP_MEMORY_WRITE,
-     OP_WRITES | OP_DESTRUCTIVE, run_delete},
+     OP_WRITES | OP_DESTRUCTIVE, run_delete_chunk},
     {0}};

@@ -24,7 +24,7 @@
 
 /* ---- list ----------------------------------------------------------------------------------- */
 
-struct list {
+struct conflict_list {
     const struct op_call *call;
     const struct ethos_context *context;
     const char *scope;
@@ -47,15 +47,15 @@ static json_t *copy_json(const char *scope, const struct ethos_conflict *conflic
                      op_json_string(conflict->path), "kind", op_json_string(conflict->kind));
 }
 
-static int add_copy(void *arg, const struct ethos_conflict *conflict)
+static int add_conflict_copy(void *arg, const struct ethos_conflict *conflict)
 {
-    struct list *list = arg;
+    struct conflict_list *list = arg;
     op_json_push(&list->copies, copy_json(list->scope, conflict));
     return list->copies ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 /* The options that name a file of the context. */
-static void name_file(const struct list *list, const char *key, struct str *out)
+static void print_file_options(const struct conflict_list *list, const char *key, struct str *out)
 {
     const struct ethos_context *context = list->context;
     bool memory = strcmp(list->scope, context->memory_scope) == 0;
@@ -70,7 +70,7 @@ static void name_file(const struct list *list, const char *key, struct str *out)
 }
 
 /* Safe to type in a shell as it is: the history may have been written by others. */
-static bool is_word(const char *text)
+static bool is_shell_word(const char *text)
 {
     static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                "0123456789_.:/-";
@@ -87,19 +87,19 @@ static bool is_honoured(const struct ethos_change *change)
  * The command that reverses an event: takes back the edit that was honoured, or what was done about
  * it at the same moment.
  */
-static json_t *undo_command(const struct list *list, const struct ethos_change *change)
+static json_t *undo_command(const struct conflict_list *list, const struct ethos_change *change)
 {
     char iso[CLOCK_ISO_SIZE];
     struct str command;
     const char *actor = is_honoured(change)                     ? change->actor
                         : strcmp(change->event, "partial") == 0 ? NULL // the edit and the answer
                                                                 : "ethos";
-    if (!is_word(change->key) || (actor && !is_word(actor)))
+    if (!is_shell_word(change->key) || (actor && !is_shell_word(actor)))
         return json_null();
     clock_iso(change->time_ms, iso);
     str_init(&command, SIZE_MAX);
     str_adds(&command, "ethos memory undo");
-    name_file(list, change->key, &command);
+    print_file_options(list, change->key, &command);
     if (actor)
         str_printf(&command, " --actor %s", actor);
     str_printf(&command, " --since %s --until %s", iso, iso);
@@ -108,7 +108,7 @@ static json_t *undo_command(const struct list *list, const struct ethos_change *
     return json;
 }
 
-static bool is_undone(const struct list *list, uint64_t number)
+static bool is_undone(const struct conflict_list *list, uint64_t number)
 {
     char word[32];
     snprintf(word, sizeof word, ",%llu,", (unsigned long long)number);
@@ -116,7 +116,7 @@ static bool is_undone(const struct list *list, uint64_t number)
 }
 
 /* Changes come newest first: a merge comes before the save that it answers. */
-static int note_merge(struct list *list, const struct ethos_change *change)
+static int remember_merge(struct conflict_list *list, const struct ethos_change *change)
 {
     if (!change->via || strcmp(change->via, "merge") != 0)
         return ETHOS_OK;
@@ -126,7 +126,8 @@ static int note_merge(struct list *list, const struct ethos_change *change)
 }
 
 /* What an event did to the file: the save itself, and what was merged with it. */
-static void add_diffs(const struct list *list, const struct ethos_change *change, json_t **row)
+static void add_diffs(const struct conflict_list *list, const struct ethos_change *change,
+                      json_t **row)
 {
     bool merged = list->merge > 0 && list->merge == change->number + 1;
     op_json_put(row, "diff", json_text(change->diff));
@@ -134,22 +135,22 @@ static void add_diffs(const struct list *list, const struct ethos_change *change
 }
 
 /* What was done about an edit stands in the lines after it. */
-static bool is_settled(const struct list *list, const struct ethos_change *change)
+static bool is_resolved(const struct conflict_list *list, const struct ethos_change *change)
 {
     return is_undone(list, change->number) ||
            (!is_honoured(change) && is_undone(list, change->number + 1)) ||
            (strcmp(change->event, "returned") == 0 && json_object_get(list->purged, change->key));
 }
 
-static int note_file(void *arg, const struct ethos_entry *entry)
+static int record_file_state(void *arg, const struct ethos_entry *entry)
 {
-    struct list *list = arg;
+    struct conflict_list *list = arg;
     json_t *value = json_pack("[I, I]", (json_int_t)entry->bytes, (json_int_t)entry->mtime_ms);
     return json_object_set_new_nocheck(list->files, entry->key, value) ? ETHOS_NOMEM : ETHOS_OK;
 }
 
 /* Whether the file of a key can still be the one that its newest change left. */
-static bool is_outside(const struct list *list, const struct ethos_change *change)
+static bool is_changed_outside(const struct conflict_list *list, const struct ethos_change *change)
 {
     const json_t *file = json_object_get(list->files, change->key);
     bool absent = strcmp(change->after, "absent") == 0;
@@ -160,13 +161,13 @@ static bool is_outside(const struct list *list, const struct ethos_change *chang
 }
 
 /* Changes come newest first: the first of a key says what its file should be. */
-static int note_newest(struct list *list, const struct ethos_change *change)
+static int record_newest_change(struct conflict_list *list, const struct ethos_change *change)
 {
     if (!list->files || json_object_get(list->seen, change->key))
         return ETHOS_OK;
     if (json_object_set_new_nocheck(list->seen, change->key, json_true()))
         return ETHOS_NOMEM;
-    if (is_outside(list, change) &&
+    if (is_changed_outside(list, change) &&
         json_array_append_new(list->outside, json_string_nocheck(change->key)))
         return ETHOS_NOMEM;
     return ETHOS_OK;
@@ -174,17 +175,17 @@ static int note_newest(struct list *list, const struct ethos_change *change)
 
 static int add_event(void *arg, const struct ethos_change *change)
 {
-    struct list *list = arg;
-    if (note_newest(list, change) != ETHOS_OK)
+    struct conflict_list *list = arg;
+    if (record_newest_change(list, change) != ETHOS_OK)
         return ETHOS_NOMEM;
     if (change->undoes && str_printf(&list->undone, ",%s,", change->undoes) != ETHOS_OK)
         return ETHOS_NOMEM;
-    if (note_merge(list, change) != ETHOS_OK)
+    if (remember_merge(list, change) != ETHOS_OK)
         return ETHOS_NOMEM;
     if (change->via && strcmp(change->via, "purge") == 0 &&
         json_object_set_new_nocheck(list->purged, change->key, json_true()))
         return ETHOS_NOMEM;
-    if (!change->event || change->time_ms < list->since_ms || is_settled(list, change))
+    if (!change->event || change->time_ms < list->since_ms || is_resolved(list, change))
         return ETHOS_OK;
     json_t *row = change_json(list->scope, change);
     add_diffs(list, change, &row);
@@ -193,7 +194,8 @@ static int add_event(void *arg, const struct ethos_change *change)
     return list->events ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int walk_scope(struct ethos_provider *provider, struct list *list, struct ethos_error *error)
+static int walk_history(struct ethos_provider *provider, struct conflict_list *list,
+                        struct ethos_error *error)
 {
     str_clear(&list->undone);
     json_object_clear(list->purged);
@@ -204,7 +206,8 @@ static int walk_scope(struct ethos_provider *provider, struct list *list, struct
 }
 
 /* Settles the keys whose files were changed outside. *out_any: there were some. */
-static void settle_keys(struct ethos_provider *provider, const struct list *list, bool *out_any)
+static void settle_changed_keys(struct ethos_provider *provider, const struct conflict_list *list,
+                                bool *out_any)
 {
     size_t index, absent = 0;
     json_t *key;
@@ -220,8 +223,8 @@ static void settle_keys(struct ethos_provider *provider, const struct list *list
  * Edits that were made outside and not looked at yet are looked at now: those of all texts of the scope
  * whose size or time tells. Only then is the history walked again.
  */
-static int walk_settled(struct ethos_provider *provider, struct list *list,
-                        struct ethos_error *error)
+static int walk_settled_history(struct ethos_provider *provider, struct conflict_list *list,
+                                struct ethos_error *error)
 {
     size_t before = json_array_size(list->events);
     bool any = false;
@@ -232,13 +235,14 @@ static int walk_settled(struct ethos_provider *provider, struct list *list,
         list->outside = json_array();
         if (!list->files || !list->seen || !list->outside)
             code = ETHOS_NOMEM;
-        else if (provider->ops->list(provider, list->scope, note_file, list, NULL) != ETHOS_OK)
+        else if (provider->ops->list(provider, list->scope, record_file_state, list, NULL) !=
+                 ETHOS_OK)
             json_decref(list->files), list->files = NULL; // what cannot be listed is not swept
     }
     if (code == ETHOS_OK)
-        code = walk_scope(provider, list, error);
+        code = walk_history(provider, list, error);
     if (code == ETHOS_OK && list->files)
-        settle_keys(provider, list, &any);
+        settle_changed_keys(provider, list, &any);
     json_decref(list->files);
     json_decref(list->seen);
     json_decref(list->outside);
@@ -247,24 +251,25 @@ static int walk_settled(struct ethos_provider *provider, struct list *list,
         return code;
     while (json_array_size(list->events) > before)
         json_array_remove(list->events, json_array_size(list->events) - 1);
-    return walk_scope(provider, list, error);
+    return walk_history(provider, list, error);
 }
 
-static int list_scope(struct ethos_turn *turn, struct list *list, const struct ethos_target *target,
-                      struct ethos_error *error)
+static int list_scope_conflicts(struct ethos_turn *turn, struct conflict_list *list,
+                                const struct ethos_target *target, struct ethos_error *error)
 {
     struct ethos_provider *provider = service_provider(turn, target->scope, target->key);
     list->scope = target->scope;
     if (SLOT_PROVIDER(provider, settle))
         provider->ops->settle(provider, target->scope, target->key, NULL);
-    int code = walk_settled(provider, list, error);
+    int code = walk_settled_history(provider, list, error);
     if (code == ETHOS_OK)
-        code = ethos_conflicts(turn, target, add_copy, list, error);
+        code = ethos_conflicts(turn, target, add_conflict_copy, list, error);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
 /* {"conflicts", "events", "nextCursor"}: a page of both, the copies first. */
-static int return_list(struct list *list, struct op_result *result, struct ethos_error *error)
+static int return_conflicts(struct conflict_list *list, struct op_result *result,
+                            struct ethos_error *error)
 {
     size_t index;
     json_t *row, *copies = json_array(), *events = json_array(), *page = NULL;
@@ -283,31 +288,32 @@ static int return_list(struct list *list, struct op_result *result, struct ethos
     return code;
 }
 
-static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_list_conflicts(struct op_call *call, struct op_result *result,
+                              struct ethos_error *error)
 {
     struct ethos_turn *turn;
     struct report_scopes scopes;
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    struct list list = {.call = call,
-                        .context = ethos_turn_context(turn),
-                        .purged = json_object(),
-                        .copies = json_array(),
-                        .events = json_array()};
+    struct conflict_list list = {.call = call,
+                                 .context = ethos_turn_context(turn),
+                                 .purged = json_object(),
+                                 .copies = json_array(),
+                                 .events = json_array()};
     if (!op_flag(call, "all"))
         list.since_ms = service_now_ms(call->ethos) - EVENT_DAYS * DAY_MS;
     str_init(&list.undone, SIZE_MAX);
     str_init(&list.merged, SIZE_MAX);
     report_scopes(turn, &scopes);
     for (size_t i = 0; i < scopes.count && code == ETHOS_OK; i++)
-        code = list_scope(turn, &list, &scopes.targets[i], error);
+        code = list_scope_conflicts(turn, &list, &scopes.targets[i], error);
     json_decref(list.purged);
     str_release(&list.undone);
     str_release(&list.merged);
     report_workspace(list.context, result);
     if (code == ETHOS_OK)
-        code = return_list(&list, result, error);
+        code = return_conflicts(&list, result, error);
     json_decref(list.copies);
     json_decref(list.events);
     ethos_turn_free(turn);
@@ -316,14 +322,14 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
 
 /* ---- one copy ------------------------------------------------------------------------------- */
 
-struct found {
+struct wanted_copy {
     const char *id, *scope;
     json_t *row;
 };
 
-static int find_copy(void *arg, const struct ethos_conflict *conflict)
+static int match_copy(void *arg, const struct ethos_conflict *conflict)
 {
-    struct found *found = arg;
+    struct wanted_copy *found = arg;
     if (strcmp(conflict->id, found->id) != 0)
         return ETHOS_OK;
     found->row = copy_json(found->scope, conflict);
@@ -331,14 +337,14 @@ static int find_copy(void *arg, const struct ethos_conflict *conflict)
 }
 
 /* Looks for it in every scope of the context; *out_target, one of them, is where it is. */
-static int find_scope(struct ethos_turn *turn, const char *id, struct report_scopes *scopes,
-                      const struct ethos_target **out_target, json_t **out_row,
-                      struct ethos_error *error)
+static int find_conflict_scope(struct ethos_turn *turn, const char *id,
+                               struct report_scopes *scopes, const struct ethos_target **out_target,
+                               json_t **out_row, struct ethos_error *error)
 {
     report_scopes(turn, scopes);
     for (size_t i = 0; i < scopes->count; i++) {
-        struct found found = {id, scopes->targets[i].scope, NULL};
-        int code = ethos_conflicts(turn, &scopes->targets[i], find_copy, &found, error);
+        struct wanted_copy found = {id, scopes->targets[i].scope, NULL};
+        int code = ethos_conflicts(turn, &scopes->targets[i], match_copy, &found, error);
         if (found.row) {
             *out_target = &scopes->targets[i];
             *out_row = found.row;
@@ -347,7 +353,7 @@ static int find_scope(struct ethos_turn *turn, const char *id, struct report_sco
         if (code != ETHOS_OK)
             return code == ETHOS_NOMEM ? err_nomem(error) : code;
     }
-    int code = report_whole(ethos_turn_context(turn), error);
+    int code = report_require_workspace(ethos_turn_context(turn), error);
     if (code != ETHOS_OK)
         return code;
     return err_hint(error, err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id),
@@ -355,8 +361,8 @@ static int find_scope(struct ethos_turn *turn, const char *id, struct report_sco
 }
 
 /* Adds the text, how it differs from the file, and which file that is: who ends the conflict means that one. */
-static int add_content(struct ethos_turn *turn, const struct ethos_target *target, const char *id,
-                       json_t **row, struct ethos_error *error)
+static int add_copy_content(struct ethos_turn *turn, const struct ethos_target *target,
+                            const char *id, json_t **row, struct ethos_error *error)
 {
     struct ethos_file *copy = NULL, *file = NULL;
     struct str diff;
@@ -378,7 +384,8 @@ static int add_content(struct ethos_turn *turn, const struct ethos_target *targe
     return code;
 }
 
-static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_show_conflict(struct op_call *call, struct op_result *result,
+                             struct ethos_error *error)
 {
     struct ethos_turn *turn;
     const struct ethos_target *target;
@@ -388,9 +395,9 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = find_scope(turn, id, &scopes, &target, &row, error);
+    code = find_conflict_scope(turn, id, &scopes, &target, &row, error);
     if (code == ETHOS_OK)
-        code = add_content(turn, target, id, &row, error);
+        code = add_copy_content(turn, target, id, &row, error);
     if (code == ETHOS_OK)
         code = op_return(result, row, error);
     else
@@ -399,8 +406,9 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
     return code;
 }
 
-static int resolve_named(struct ethos_turn *turn, const struct op_call *call,
-                         const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+static int resolve_conflict(struct ethos_turn *turn, const struct op_call *call,
+                            const struct ethos_sync_how *how, json_t *more,
+                            struct ethos_error *error)
 {
     (void)more;
     bool keep = op_flag(call, "keep"), take = op_flag(call, "take"), both = op_flag(call, "both");
@@ -410,7 +418,7 @@ static int resolve_named(struct ethos_turn *turn, const struct op_call *call,
     json_t *row = NULL;
     if (keep + take + both != 1)
         return err_set(error, ETHOS_INVALID, "say one of keep, take and both");
-    int code = find_scope(turn, id, &scopes, &target, &row, error);
+    int code = find_conflict_scope(turn, id, &scopes, &target, &row, error);
     json_decref(row);
     if (code != ETHOS_OK)
         return code;
@@ -421,9 +429,10 @@ static int resolve_named(struct ethos_turn *turn, const struct op_call *call,
                                   how, error);
 }
 
-static int run_resolve(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_resolve_conflict(struct op_call *call, struct op_result *result,
+                                struct ethos_error *error)
 {
-    int code = report_run(resolve_named, call, result, error);
+    int code = report_run(resolve_conflict, call, result, error);
     if (code != ETHOS_OK || result->code != ETHOS_OK)
         return code;
     op_json_put(&result->json, "resolved", op_json_string(op_string(call, "id")));
@@ -451,12 +460,12 @@ static const struct op_arg resolve_args[] = {
 
 const struct op ops_conflicts[] = {
     {"conflicts.list", "conflicts list", "List edits that could not be merged",
-     "ethos conflicts list", list_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_list},
+     "ethos conflicts list", list_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_list_conflicts},
     {"conflicts.show", "conflicts show", "Show a conflict copy and how it differs from its file",
      "ethos conflicts show MEMORY.md.20261115T083000Z.1a2b3c4d.md", show_args, OP_MEMORY_READ,
-     OP_IDEMPOTENT, run_show},
+     OP_IDEMPOTENT, run_show_conflict},
     {"conflicts.resolve", "conflicts resolve",
      "Resolve a conflict: keep the file, use the copy, or both",
      "ethos conflicts resolve MEMORY.md.20261115T083000Z.1a2b3c4d.md --both", resolve_args,
-     OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE, run_resolve},
+     OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE, run_resolve_conflict},
     {0}};

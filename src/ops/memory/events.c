@@ -42,7 +42,7 @@ static const struct op streams[] = {{.name = "/events", .right = OP_MEMORY_READ}
                                     {.name = "/sse/sessions", .right = OP_SESSIONS_READ}};
 
 /* A machine that reads and writes every text may hear that one has changed. */
-static unsigned hearing(unsigned rights)
+static unsigned stream_rights(unsigned rights)
 {
     return rights & OP_RIGHT(OP_STORE) ? rights | OP_RIGHT(OP_MEMORY_READ) : rights;
 }
@@ -50,17 +50,17 @@ static unsigned hearing(unsigned rights)
 unsigned op_event_kinds(unsigned rights)
 {
     unsigned kinds = 0;
-    rights = hearing(rights);
+    rights = stream_rights(rights);
     for (unsigned i = 0; op_event_types[i].name; i++)
         if (op_allowed(&op_event_types[i], rights))
             kinds |= 1u << i;
     return kinds;
 }
 
-int op_event_allowed(bool session, unsigned rights, struct ethos_error *error)
+int op_event_check_allowed(bool session, unsigned rights, struct ethos_error *error)
 {
     const struct op *stream = &streams[session];
-    if (op_allowed(stream, hearing(rights)))
+    if (op_allowed(stream, stream_rights(rights)))
         return ETHOS_OK;
     int code = err_set(error, ETHOS_DENIED, "%s: not allowed here", stream->name);
     if (rights & OP_LIMITED)
@@ -71,7 +71,7 @@ int op_event_allowed(bool session, unsigned rights, struct ethos_error *error)
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-static json_t *of_type(unsigned type)
+static json_t *event_json(unsigned type)
 {
     return json_pack("{s:s}", "type", op_event_types[type].name);
 }
@@ -88,19 +88,19 @@ static void shorten_line(json_t **row)
     op_json_put(row, "line", json_text(view_of(line.data, size)));
 }
 
-static json_t *revision(const char *name)
+static json_t *revision_or_null(const char *name)
 {
     return name ? op_json_revision(name) : json_null();
 }
 
-static json_t *of_change(unsigned type, const struct watch_event *event)
+static json_t *change_event_json(unsigned type, const struct watch_event *event)
 {
     const struct ethos_change *change = event->change;
-    json_t *row = of_type(type);
+    json_t *row = event_json(type);
     op_json_put(&row, "scope", op_json_string(event->scope));
     op_json_put(&row, "key", op_json_string(event->key));
-    op_json_put(&row, "revision", revision(change->after));
-    op_json_put(&row, "before", revision(change->before));
+    op_json_put(&row, "revision", revision_or_null(change->after));
+    op_json_put(&row, "before", revision_or_null(change->before));
     op_json_put(&row, "number",
                 change->number ? json_integer((json_int_t)change->number) : json_null());
     op_json_put(&row, "time", op_json_time(change->time_ms));
@@ -115,25 +115,25 @@ static json_t *of_change(unsigned type, const struct watch_event *event)
     return row;
 }
 
-static json_t *of_session(const struct watch_event *event)
+static json_t *session_event_json(const struct watch_event *event)
 {
-    json_t *row = of_type(EVENT_SESSION);
+    json_t *row = event_json(EVENT_SESSION);
     op_json_put(&row, "id", op_json_string(event->session));
     op_json_put(&row, "change", op_json_string(event->what));
     op_json_put(&row, "updatedAt", op_json_string(event->updated_at));
     return row;
 }
 
-static json_t *of_queue(const struct watch_event *event)
+static json_t *pending_event_json(const struct watch_event *event)
 {
-    json_t *row = of_type(EVENT_PENDING);
+    json_t *row = event_json(EVENT_PENDING);
     op_json_put(&row, "scope", op_json_string(event->scope));
     return row;
 }
 
-static json_t *of_conflict(const struct watch_event *event)
+static json_t *conflict_event_json(const struct watch_event *event)
 {
-    json_t *row = of_type(EVENT_CONFLICT);
+    json_t *row = event_json(EVENT_CONFLICT);
     op_json_put(&row, "scope", op_json_string(event->scope));
     op_json_put(&row, "key", op_json_string(event->key));
     op_json_put(&row, "count", json_integer((json_int_t)event->count));
@@ -143,13 +143,13 @@ static json_t *of_conflict(const struct watch_event *event)
 /* ---- telling --------------------------------------------------------------------------------- */
 
 struct op_events {
-    struct watch *watch;
+    struct memory_watch *watch;
     bool unsure;
     const struct op_event_to *to; /* during a take */
     bool failed;                  /* an event could not be made */
 };
 
-static void tell_home(struct op_events *self, unsigned type, json_t *json)
+static void publish_home_event(struct op_events *self, unsigned type, json_t *json)
 {
     if (json)
         self->to->home(self->to->arg, type, json);
@@ -157,7 +157,7 @@ static void tell_home(struct op_events *self, unsigned type, json_t *json)
     json_decref(json);
 }
 
-static void tell_session(struct op_events *self, const char *id, json_t *json)
+static void publish_session_event(struct op_events *self, const char *id, json_t *json)
 {
     if (json)
         self->to->session(self->to->arg, id, json);
@@ -165,54 +165,55 @@ static void tell_session(struct op_events *self, const char *id, json_t *json)
     json_decref(json);
 }
 
-static void tell_change(struct op_events *self, unsigned type, const struct watch_event *event)
+static void publish_change(struct op_events *self, unsigned type, const struct watch_event *event)
 {
     const char *via = event->change->via;
-    tell_home(self, type, of_change(type, event));
+    publish_home_event(self, type, change_event_json(type, event));
     if (via && strcmp(via, "external") == 0)
-        tell_session(self, NULL,
-                     json_pack("{s:s, s:s, s:s}", "type", "notification", "message",
-                               "Memory was edited outside.", "source", "memory"));
+        publish_session_event(self, NULL,
+                              json_pack("{s:s, s:s, s:s}", "type", "notification", "message",
+                                        "Memory was edited outside.", "source", "memory"));
 }
 
-static void tell_message(struct op_events *self, const struct watch_event *event)
+static void publish_message(struct op_events *self, const struct watch_event *event)
 {
-    tell_session(self, event->session,
-                 json_pack("{s:s, s:o, s:o}", "type", "message_persisted", "messageId",
-                           op_json_string(event->message), "role", op_json_string(event->role)));
+    publish_session_event(self, event->session,
+                          json_pack("{s:s, s:o, s:o}", "type", "message_persisted", "messageId",
+                                    op_json_string(event->message), "role",
+                                    op_json_string(event->role)));
 }
 
-static void tell(void *arg, const struct watch_event *event)
+static void publish_event(void *arg, const struct watch_event *event)
 {
     struct op_events *self = arg;
     self->unsure = self->unsure || event->kind >= WATCH_CONFLICT;
     switch (event->kind) {
     case WATCH_MEMORY:
-        tell_change(self, EVENT_MEMORY, event);
+        publish_change(self, EVENT_MEMORY, event);
         break;
     case WATCH_NOTE:
-        tell_change(self, EVENT_NOTE, event);
+        publish_change(self, EVENT_NOTE, event);
         break;
     case WATCH_SESSION:
-        tell_home(self, EVENT_SESSION, of_session(event));
+        publish_home_event(self, EVENT_SESSION, session_event_json(event));
         break;
     case WATCH_MESSAGE:
-        tell_message(self, event);
+        publish_message(self, event);
         break;
     case WATCH_PENDING:
-        tell_home(self, EVENT_PENDING, of_queue(event));
+        publish_home_event(self, EVENT_PENDING, pending_event_json(event));
         break;
     case WATCH_CONFLICT:
-        tell_home(self, EVENT_CONFLICT, of_conflict(event));
+        publish_home_event(self, EVENT_CONFLICT, conflict_event_json(event));
         break;
     case WATCH_PERSONALITIES:
-        tell_home(self, EVENT_PERSONALITIES, of_type(EVENT_PERSONALITIES));
+        publish_home_event(self, EVENT_PERSONALITIES, event_json(EVENT_PERSONALITIES));
         break;
     case WATCH_USERS:
-        tell_home(self, EVENT_USERS, of_type(EVENT_USERS));
+        publish_home_event(self, EVENT_USERS, event_json(EVENT_USERS));
         break;
     case WATCH_CONFIG:
-        tell_home(self, EVENT_CONFIG, of_type(EVENT_CONFIG));
+        publish_home_event(self, EVENT_CONFIG, event_json(EVENT_CONFIG));
         break;
     case WATCH_LOST:
         self->to->lost(self->to->arg);
@@ -220,11 +221,12 @@ static void tell(void *arg, const struct watch_event *event)
     }
 }
 
-int op_events_take(struct op_events *self, const struct op_event_to *to, struct ethos_error *error)
+int op_events_dispatch(struct op_events *self, const struct op_event_to *to,
+                       struct ethos_error *error)
 {
     self->to = to;
     self->failed = false;
-    int code = watch_take(self->watch, tell, self, error);
+    int code = watch_poll(self->watch, publish_event, self, error);
     if (self->failed)
         to->lost(to->arg); // of what could not be told, that there was something
     return code;
@@ -264,14 +266,14 @@ int op_events_wait_ms(const struct op_events *self)
     return watch_wait_ms(self->watch);
 }
 
-bool op_events_elsewhere(const struct op_events *self)
+bool op_events_is_remote(const struct op_events *self)
 {
     return watch_elsewhere(self->watch);
 }
 
 /* ---- health ---------------------------------------------------------------------------------- */
 
-bool op_events_unsure(struct op_events *self)
+bool op_events_should_check_health(struct op_events *self)
 {
     bool unsure = self->unsure;
     self->unsure = false;
@@ -289,7 +291,7 @@ json_t *op_event_health(struct ethos *ethos, json_t **last, unsigned *out_type)
     if (op && args && op_run(op, &call, &result, NULL) == ETHOS_OK && result.json) {
         json_t *findings = json_object_get(result.json, "findings");
         if (*last && !json_equal(findings, *last)) {
-            row = of_type(EVENT_HEALTH);
+            row = event_json(EVENT_HEALTH);
             op_json_put(&row, "ok", json_incref(json_object_get(result.json, "ok")));
             op_json_put(&row, "findings", json_integer((json_int_t)json_array_size(findings)));
         }

@@ -16,7 +16,7 @@ extern const struct op op_event_types[];
 unsigned op_event_kinds(unsigned rights);
 
 /* ETHOS_DENIED, naming the right, unless the stream of the home, or of a session, is open to these rights. */
-int op_event_allowed(bool session, unsigned rights, struct ethos_error *error);
+int op_event_check_allowed(bool session, unsigned rights, struct ethos_error *error);
 
 #define OP_EVENT_LINE 200 /* bytes at most of a changed line in an event */
 
@@ -41,11 +41,12 @@ void op_events_close(struct op_events *self);
 int op_events_fd(const struct op_events *self);
 int op_events_wait_ms(const struct op_events *self);
 /* Whether reading memory may mean to ask another machine. */
-bool op_events_elsewhere(const struct op_events *self);
-int op_events_take(struct op_events *self, const struct op_event_to *to, struct ethos_error *error);
+bool op_events_is_remote(const struct op_events *self);
+int op_events_dispatch(struct op_events *self, const struct op_event_to *to,
+                       struct ethos_error *error);
 
 /* Whether anything happened since the last call on which the health of the home depends. */
-bool op_events_unsure(struct op_events *self);
+bool op_events_should_check_health(struct op_events *self);
 
 /*
  * Looks at everything, which may take seconds. The event health.changed, if what is found is not what *last has,

@@ -29,7 +29,7 @@
 #define FORGET_LINES 200 /* lines that a dry run tells */
 #define MOST_SCOPES 8
 
-struct run {
+struct forget_run {
     struct op_call *call;
     struct ethos_match match;
     struct ethos_origin origin;
@@ -83,7 +83,7 @@ static const char *const unreachable[] = {
 
 /* ---- what is found -------------------------------------------------------------------------- */
 
-static void put_counts(json_t **json, const struct ethos_purge *purge)
+static void put_purge_counts(json_t **json, const struct ethos_purge *purge)
 {
     op_json_put(json, "lines", json_integer((json_int_t)purge->lines));
     op_json_put(json, "versions", json_integer((json_int_t)purge->versions));
@@ -96,15 +96,15 @@ static void put_counts(json_t **json, const struct ethos_purge *purge)
 
 static void enter_scope(void *arg, const char *scope)
 {
-    struct run *run = arg;
+    struct forget_run *run = arg;
     snprintf(run->scope, sizeof run->scope, "%s", scope);
 }
 
-static void note_scope(void *arg, const char *scope, const struct ethos_purge *purge)
+static void add_scope_counts(void *arg, const char *scope, const struct ethos_purge *purge)
 {
-    struct run *run = arg;
+    struct forget_run *run = arg;
     json_t *row = json_pack("{s:s, s:o}", "scope", scope, "name", scope_words(scope));
-    put_counts(&row, purge);
+    put_purge_counts(&row, purge);
     op_json_push(&run->scopes, row);
     run->total.lines += purge->lines;
     run->total.versions += purge->versions;
@@ -114,9 +114,9 @@ static void note_scope(void *arg, const char *scope, const struct ethos_purge *p
     run->total.calls += purge->calls;
 }
 
-static int note_line(void *arg, const struct ethos_purge_line *line)
+static int add_found_line(void *arg, const struct ethos_purge_line *line)
 {
-    struct run *run = arg;
+    struct forget_run *run = arg;
     if (json_array_size(run->taken) >= FORGET_LINES) {
         run->more++;
         return ETHOS_OK;
@@ -129,23 +129,23 @@ static int note_line(void *arg, const struct ethos_purge_line *line)
 }
 
 /* A later round may meet a file again. */
-static void note_file(void *arg, const char *path, uint64_t lines)
+static void add_file_lines(void *arg, const char *path, uint64_t lines)
 {
-    struct run *run = arg;
+    struct forget_run *run = arg;
     json_int_t before = json_integer_value(json_object_get(run->files, path));
     op_json_put(&run->files, path, json_integer(before + (json_int_t)lines));
 }
 
-static void note_kept(void *arg, const char *path, const char *reason)
+static void add_unpurged_file(void *arg, const char *path, const char *reason)
 {
-    struct run *run = arg;
+    struct forget_run *run = arg;
     op_json_put(&run->kept, path, json_string(reason));
 }
 
 /* The report names each, and the first is the error beside it. */
-static void note_missed(void *arg, const char *name, int code, const struct ethos_error *why)
+static void add_missed_place(void *arg, const char *name, int code, const struct ethos_error *why)
 {
-    struct run *run = arg;
+    struct forget_run *run = arg;
     op_json_put(&run->kept, name, json_string(why->text));
     if (run->missed.code != ETHOS_OK)
         return;
@@ -154,35 +154,35 @@ static void note_missed(void *arg, const char *name, int code, const struct etho
     snprintf(run->missed_name, sizeof run->missed_name, "%s", name);
 }
 
-static void note_emptied(void *arg, const char *scope, const char *key)
+static void add_emptied_file(void *arg, const char *scope, const char *key)
 {
-    struct run *run = arg;
+    struct forget_run *run = arg;
     op_json_push(&run->emptied, json_pack("{s:s, s:s}", "scope", scope, "key", key));
 }
 
-static void note_served(void *arg, const char *name)
+static void mark_server_searched(void *arg, const char *name)
 {
-    struct run *run = arg;
+    struct forget_run *run = arg;
     (void)name;
     run->served = true;
 }
 
 /* ---- where ---------------------------------------------------------------------------------- */
 
-struct context {
+struct chosen_scopes {
     struct report_scopes scopes;
     struct scope_target aimed;
 };
 
 /* The scopes that are meant: that of the file that is named, else all of the context. */
-static int context_scopes(const struct op_call *call, struct ethos_turn *turn, struct context *out,
-                          struct ethos_error *error)
+static int choose_scopes(const struct op_call *call, struct ethos_turn *turn,
+                         struct chosen_scopes *out, struct ethos_error *error)
 {
     const struct ethos_context *context = ethos_turn_context(turn);
     const struct ethos_target named = report_target(call);
     if (!named.store && !named.scope) {
         report_scopes(turn, &out->scopes);
-        return report_whole(context, error);
+        return report_require_workspace(context, error);
     }
     out->scopes.targets[0] = (struct ethos_target){NULL, out->aimed.scope, out->aimed.key};
     out->scopes.count = 1;
@@ -190,7 +190,8 @@ static int context_scopes(const struct op_call *call, struct ethos_turn *turn, s
 }
 
 /* What other places hold: this only looks. */
-static int look_elsewhere(struct run *run, const struct context *context, struct ethos_error *error)
+static int count_elsewhere(struct forget_run *run, const struct chosen_scopes *context,
+                           struct ethos_error *error)
 {
     struct ethos *ethos = run->call->ethos;
     const char *scopes[MOST_SCOPES];
@@ -201,7 +202,7 @@ static int look_elsewhere(struct run *run, const struct context *context, struct
     const struct purge_how how = {.match = &plain, .dry_run = true};
     for (; count < context->scopes.count && count < MOST_SCOPES; count++)
         scopes[count] = context->scopes.targets[count].scope;
-    int code = purge_look(ethos, &plain, scopes, count, &files, error);
+    int code = purge_scan(ethos, &plain, scopes, count, &files, error);
     if (code == ETHOS_OK && !service_ephemeral(ethos))
         code = purge_sessions(ethos, &how, &found, error);
     if (code == ETHOS_UNSUPPORTED)
@@ -213,31 +214,31 @@ static int look_elsewhere(struct run *run, const struct context *context, struct
     return code == ETHOS_OK && files + messages > 0 && !run->elsewhere ? err_nomem(error) : code;
 }
 
-static int forget_here(struct run *run, struct ethos_error *error)
+static int forget_here(struct forget_run *run, struct ethos_error *error)
 {
     struct ethos_turn *turn;
-    struct context context;
+    struct chosen_scopes context;
     struct ethos_purge purge;
     int code = ethos_turn_new(run->call->ethos, run->call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = context_scopes(run->call, turn, &context, error);
+    code = choose_scopes(run->call, turn, &context, error);
     for (size_t i = 0; code == ETHOS_OK && i < context.scopes.count; i++) {
         const char *scope = context.scopes.targets[i].scope;
         code = purge_scope(run->call->ethos, service_provider(turn, scope, NULL), scope, &run->how,
                            &purge, error);
         if (code != ETHOS_OK && code != ETHOS_NOMEM && context.scopes.count > 1) {
-            note_missed(run, scope, code, error);
+            add_missed_place(run, scope, code, error);
             code = ETHOS_OK;
         }
     }
     if (code == ETHOS_OK)
-        code = look_elsewhere(run, &context, error);
+        code = count_elsewhere(run, &context, error);
     ethos_turn_free(turn);
     return code;
 }
 
-static int forget_everywhere(struct run *run, struct ethos_error *error)
+static int forget_everywhere(struct forget_run *run, struct ethos_error *error)
 {
     struct ethos *ethos = run->call->ethos;
     int code = purge_everywhere(ethos, &run->how, error);
@@ -245,7 +246,7 @@ static int forget_everywhere(struct run *run, struct ethos_error *error)
     if (sessions)
         code = purge_sessions(ethos, &run->how, &run->sessions, error);
     if (code != ETHOS_OK && code != ETHOS_NOMEM && sessions) {
-        note_missed(run, "sessions", code, error);
+        add_missed_place(run, "sessions", code, error);
         code = ETHOS_OK;
     }
     return code;
@@ -254,7 +255,7 @@ static int forget_everywhere(struct run *run, struct ethos_error *error)
 /* ---- the report ----------------------------------------------------------------------------- */
 
 /* {path: value} as [{"path", name: value}]. */
-static json_t *rows_of(json_t *object, const char *name)
+static json_t *path_rows(json_t *object, const char *name)
 {
     const char *path;
     json_t *value, *rows = json_array();
@@ -263,7 +264,7 @@ static json_t *rows_of(json_t *object, const char *name)
     return rows;
 }
 
-static uint64_t count_found(const struct run *run)
+static uint64_t count_found(const struct forget_run *run)
 {
     const struct ethos_purge *total = &run->total;
     return total->lines + total->versions + total->blobs + total->conflicts + total->names +
@@ -271,10 +272,11 @@ static uint64_t count_found(const struct run *run)
            run->sessions.summaries + run->sessions.keys + json_object_size(run->files);
 }
 
-static int report(struct run *run, struct op_result *result, struct ethos_error *error)
+static int return_purge_report(struct forget_run *run, struct op_result *result,
+                               struct ethos_error *error)
 {
     json_t *json = json_object(), *out_of_reach = json_array();
-    put_counts(&json, &run->total);
+    put_purge_counts(&json, &run->total);
     op_json_put(&json, "scopes", json_incref(run->scopes));
     if (op_flag(run->call, "everywhere")) {
         op_json_put(
@@ -282,10 +284,10 @@ static int report(struct run *run, struct op_result *result, struct ethos_error 
             json_pack("{s:I, s:I, s:I, s:I}", "sessions", (json_int_t)run->sessions.sessions,
                       "messages", (json_int_t)run->sessions.messages, "summaries",
                       (json_int_t)run->sessions.summaries, "keys", (json_int_t)run->sessions.keys));
-        op_json_put(&json, "files", rows_of(run->files, "lines"));
+        op_json_put(&json, "files", path_rows(run->files, "lines"));
     }
     if (op_flag(run->call, "everywhere") || json_object_size(run->kept) > 0)
-        op_json_put(&json, "kept", rows_of(run->kept, "reason"));
+        op_json_put(&json, "kept", path_rows(run->kept, "reason"));
     if (run->elsewhere)
         op_json_put(&json, "elsewhere", json_incref(run->elsewhere));
     for (size_t i = 0; i < sizeof unreachable / sizeof *unreachable; i++)
@@ -304,7 +306,7 @@ static int report(struct run *run, struct op_result *result, struct ethos_error 
 }
 
 /* Nothing was found where it was looked for. */
-static int nothing(const struct run *run, struct ethos_error *error)
+static int refuse_nothing_found(const struct forget_run *run, struct ethos_error *error)
 {
     size_t kept = json_object_size(run->kept);
     if (run->missed.code != ETHOS_OK) {
@@ -330,7 +332,7 @@ static int nothing(const struct run *run, struct ethos_error *error)
 }
 
 /* A pipe ends with a line end. */
-static struct ethos_view given_text(const struct op_call *call)
+static struct ethos_view text_without_line_end(const struct op_call *call)
 {
     struct ethos_view text = op_text(call, "text");
     if (view_ends(text, VIEW("\n")))
@@ -340,12 +342,12 @@ static struct ethos_view given_text(const struct op_call *call)
     return text;
 }
 
-static int prepare(struct run *run, struct op_call *call, struct ethos_error *error)
+static int init_forget_run(struct forget_run *run, struct op_call *call, struct ethos_error *error)
 {
     struct forget forget;
-    *run = (struct run){
+    *run = (struct forget_run){
         .call = call,
-        .match = {.text = given_text(call),
+        .match = {.text = text_without_line_end(call),
                   .flags = (op_flag(call, "substring") ? ETHOS_MATCH_SUBSTRING : 0u) |
                            (op_flag(call, "ignoreCase") ? ETHOS_MATCH_ANY_CASE : 0u)},
         .origin = op_origin(call),
@@ -356,19 +358,19 @@ static int prepare(struct run *run, struct op_call *call, struct ethos_error *er
         .emptied = json_array(),
     };
     if (call->dry_run) {
-        run->match.each = note_line;
+        run->match.each = add_found_line;
         run->match.arg = run;
     }
     run->how = (struct purge_how){.match = &run->match,
                                   .origin = &run->origin,
                                   .dry_run = call->dry_run,
                                   .enter = enter_scope,
-                                  .scope = note_scope,
-                                  .file = note_file,
-                                  .kept = note_kept,
-                                  .emptied = note_emptied,
-                                  .missed = note_missed,
-                                  .served = note_served,
+                                  .scope = add_scope_counts,
+                                  .file = add_file_lines,
+                                  .kept = add_unpurged_file,
+                                  .emptied = add_emptied_file,
+                                  .missed = add_missed_place,
+                                  .served = mark_server_searched,
                                   .arg = run};
     if (os_random(&run->match.salt, sizeof run->match.salt) != 0)
         return err_errno(error, errno, "random numbers");
@@ -380,27 +382,27 @@ static int prepare(struct run *run, struct op_call *call, struct ethos_error *er
 }
 
 /* Whatever was found: an index may know an older text. It is made anew by the next question. */
-static void remove_indexes(struct run *run)
+static void remove_recall_indexes(struct forget_run *run)
 {
     struct ethos_error why;
     int code = run->call->dry_run ? ETHOS_OK : recall_remove(run->call->ethos, &why);
     if (code != ETHOS_OK)
-        note_missed(run, RECALL_FOLDER, code, &why);
+        add_missed_place(run, RECALL_FOLDER, code, &why);
 }
 
 static int run_forget(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct run run;
+    struct forget_run run;
     struct ethos_error own = {0};
     error = error ? error : &own;
-    int code = prepare(&run, call, error);
+    int code = init_forget_run(&run, call, error);
     if (code == ETHOS_OK)
         code = op_flag(call, "everywhere") ? forget_everywhere(&run, error)
                                            : forget_here(&run, error);
     if (code == ETHOS_OK && !(run.scopes && run.taken && run.files && run.kept))
         code = err_nomem(error);
     if (code == ETHOS_OK)
-        remove_indexes(&run);
+        remove_recall_indexes(&run);
     if (code == ETHOS_OK && run.missed.code != ETHOS_OK) {
         result->code = err_set(&result->error, run.missed.code,
                                "not everything was purged: %s: %.300s", run.missed_name,
@@ -409,7 +411,8 @@ static int run_forget(struct op_call *call, struct op_result *result, struct eth
             err_hint(&result->error, result->code, "%s", run.missed.hint);
     }
     if (code == ETHOS_OK)
-        code = count_found(&run) > 0 ? report(&run, result, error) : nothing(&run, error);
+        code = count_found(&run) > 0 ? return_purge_report(&run, result, error)
+                                     : refuse_nothing_found(&run, error);
     json_decref(run.scopes);
     json_decref(run.taken);
     json_decref(run.files);

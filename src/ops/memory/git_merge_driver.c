@@ -25,7 +25,7 @@
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-static int read_text(const char *path, struct str *out, struct ethos_error *error)
+static int read_side(const char *path, struct str *out, struct ethos_error *error)
 {
     int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
@@ -63,7 +63,7 @@ static int write_ours(const char *path, struct ethos_view text, struct ethos_err
 /* ---- the conflict copy --------------------------------------------------------------------- */
 
 /* The folder in the work tree, to which no link may lead outside: a descriptor, or a code. */
-static int open_folder(const char *folder, struct ethos_error *error)
+static int open_work_tree_folder(const char *folder, struct ethos_error *error)
 {
     int tree = os_openat(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY, 0);
     int dir = tree < 0 ? -1 : os_open_beneath(tree, folder, O_RDONLY | O_DIRECTORY, 0);
@@ -73,7 +73,8 @@ static int open_folder(const char *folder, struct ethos_error *error)
     return dir < 0 ? err_errno(error, saved, folder) : dir;
 }
 
-static int keep_in(int dir, const char *name, struct ethos_view text, struct ethos_error *error)
+static int write_copy_in(int dir, const char *name, struct ethos_view text,
+                         struct ethos_error *error)
 {
     struct stat info;
     bool made = os_fstatat(dir, MEM, &info, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
@@ -84,7 +85,7 @@ static int keep_in(int dir, const char *name, struct ethos_view text, struct eth
 }
 
 /* Keeps theirs beside path; out_copy is where. */
-static int keep_theirs(const char *path, struct ethos_view text, struct str *out_copy,
+static int save_theirs(const char *path, struct ethos_view text, struct str *out_copy,
                        struct ethos_error *error)
 {
     char copy[PATH_MAX], name[CONFLICT_NAME_SIZE];
@@ -95,11 +96,11 @@ static int keep_theirs(const char *path, struct ethos_view text, struct str *out
     const char *key = cut_path(copy, &folder);
     if (*key == 0 || strlen(key) > ETHOS_MAX_NAME)
         return err_set(error, ETHOS_DENIED, "%s: not the name of a file of memory", path);
-    int dir = open_folder(folder, error);
+    int dir = open_work_tree_folder(folder, error);
     if (dir < 0)
         return dir;
     conflict_name(key, os_now_ms(), text, name);
-    int code = keep_in(dir, name, text, error);
+    int code = write_copy_in(dir, name, text, error);
     os_close(dir);
     if (code == ETHOS_OK && strcmp(folder, ".") != 0)
         str_printf(out_copy, "%s/", folder);
@@ -133,30 +134,30 @@ static void release_sides(struct sides *s)
 
 static int read_sides(const struct op_call *call, struct sides *s, struct ethos_error *error)
 {
-    int code = read_text(op_string(call, "base"), &s->base, error);
+    int code = read_side(op_string(call, "base"), &s->base, error);
     if (code == ETHOS_OK)
-        code = read_text(op_string(call, "ours"), &s->ours, error);
+        code = read_side(op_string(call, "ours"), &s->ours, error);
     if (code == ETHOS_OK)
-        code = read_text(op_string(call, "theirs"), &s->theirs, error);
+        code = read_side(op_string(call, "theirs"), &s->theirs, error);
     return code;
 }
 
 /* Theirs is safe before ours changes. */
-static int write_result(const struct op_call *call, struct sides *s, unsigned conflicts,
-                        struct ethos_error *error)
+static int write_merge_result(const struct op_call *call, struct sides *s, unsigned conflicts,
+                              struct ethos_error *error)
 {
     int code = ETHOS_OK;
     if (call->dry_run)
         return code;
     if (conflicts > 0)
-        code = keep_theirs(op_string(call, "path"), str_view(&s->theirs), &s->copy, error);
+        code = save_theirs(op_string(call, "path"), str_view(&s->theirs), &s->copy, error);
     if (code == ETHOS_OK && !view_eq(str_view(&s->merged), str_view(&s->ours)))
         code = write_ours(op_string(call, "ours"), str_view(&s->merged), error);
     return code;
 }
 
-static void tell_conflicts(const struct op_call *call, const struct sides *s, unsigned conflicts,
-                           struct op_result *result)
+static void report_conflicts(const struct op_call *call, const struct sides *s, unsigned conflicts,
+                             struct op_result *result)
 {
     const char *path = op_string(call, "path");
     if (conflicts == 0)
@@ -176,7 +177,8 @@ static json_t *report_json(const struct sides *s, const struct merge_report *rep
                      op_json_string(s->copy.size > 0 ? s->copy.data : NULL));
 }
 
-static int run_merge(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_merge_driver(struct op_call *call, struct op_result *result,
+                            struct ethos_error *error)
 {
     struct sides s;
     struct merge_report report = {0};
@@ -186,9 +188,9 @@ static int run_merge(struct op_call *call, struct op_result *result, struct etho
         merge_texts(str_view(&s.base), str_view(&s.ours), str_view(&s.theirs), &s.merged, &report))
         code = err_nomem(error);
     if (code == ETHOS_OK)
-        code = write_result(call, &s, report.conflicts, error);
+        code = write_merge_result(call, &s, report.conflicts, error);
     if (code == ETHOS_OK) {
-        tell_conflicts(call, &s, report.conflicts, result);
+        report_conflicts(call, &s, report.conflicts, result);
         code = op_return(result, report_json(&s, &report), error);
     }
     release_sides(&s);
@@ -207,8 +209,8 @@ static const struct op_arg merge_args[] = {
     PLACE("path", "PATH", "the file's name in the work tree (%P)"),
     {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
 
-const struct op ops_merge[] = {{"admin.mergeDriver", "merge-driver",
-                                "Merge memory for git, as its merge driver",
-                                "ethos merge-driver %O %A %B %P", merge_args, OP_OWNER,
-                                OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL | OP_NO_HOME, run_merge},
-                               {0}};
+const struct op ops_merge[] = {
+    {"admin.mergeDriver", "merge-driver", "Merge memory for git, as its merge driver",
+     "ethos merge-driver %O %A %B %P", merge_args, OP_OWNER,
+     OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL | OP_NO_HOME, run_merge_driver},
+    {0}};

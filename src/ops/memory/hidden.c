@@ -70,7 +70,7 @@ static json_t *line_json(const char *scope, const char *key, const struct hidden
 
 /* ---- list -------------------------------------------------------------------------------------- */
 
-struct list {
+struct hidden_list {
     struct op_call *call;
     struct ethos_turn *turn;
     struct op_result *result;
@@ -88,7 +88,7 @@ struct list {
 
 static int add_key(void *arg, const struct ethos_entry *entry)
 {
-    struct list *self = arg;
+    struct hidden_list *self = arg;
     if (!scope_key_visible(entry->key))
         return ETHOS_OK;
     if (self->key_count == MAX_FILES) {
@@ -104,12 +104,13 @@ static int add_key(void *arg, const struct ethos_entry *entry)
     return keys[self->key_count++] ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int compare_keys(const void *a, const void *b)
+static int compare_key_strings(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void add_lines(struct list *self, const char *key, const struct hidden_lines *found)
+static void add_hidden_lines(struct hidden_list *self, const char *key,
+                             const struct hidden_lines *found)
 {
     for (size_t i = 0; i < found->count; i++) {
         const struct hidden_line *line = &found->rows[i];
@@ -120,7 +121,7 @@ static void add_lines(struct list *self, const char *key, const struct hidden_li
 }
 
 /* A file that cannot be read does not hide the others. */
-static int add_file(struct list *self, const char *key, struct ethos_error *error)
+static int add_hidden_of_file(struct hidden_list *self, const char *key, struct ethos_error *error)
 {
     struct ethos_file *file = NULL;
     struct ethos_error why;
@@ -136,7 +137,7 @@ static int add_file(struct list *self, const char *key, struct ethos_error *erro
         code = hidden_lines_find(view_of(file->text, file->size), &self->shown, &self->arena,
                                  &found);
     if (code == ETHOS_OK && file->text) {
-        add_lines(self, key, &found);
+        add_hidden_lines(self, key, &found);
         self->files++;
     }
     ethos_file_free(file);
@@ -144,7 +145,7 @@ static int add_file(struct list *self, const char *key, struct ethos_error *erro
 }
 
 /* Decisions whose line was not found: it was changed or removed, or stands where nobody looked. */
-static void add_unused(struct list *self)
+static void add_unused_decisions(struct hidden_list *self)
 {
     for (size_t i = 0; i < self->decisions.count; i++) {
         const struct shown_decision *row = &self->decisions.rows[i];
@@ -157,7 +158,8 @@ static void add_unused(struct list *self)
     }
 }
 
-static int begin_scope(struct list *self, const char *scope, struct ethos_error *error)
+static int load_scope_decisions(struct hidden_list *self, const char *scope,
+                                struct ethos_error *error)
 {
     self->scope = scope;
     self->keys = NULL;
@@ -170,28 +172,28 @@ static int begin_scope(struct list *self, const char *scope, struct ethos_error 
     return code == ETHOS_OK && self->met ? ETHOS_OK : err_nomem(error);
 }
 
-static int add_scope(struct list *self, const char *scope, const char *only,
-                     struct ethos_error *error)
+static int add_hidden_of_scope(struct hidden_list *self, const char *scope, const char *only,
+                               struct ethos_error *error)
 {
     struct ethos_provider *provider = service_provider(self->turn, scope, NULL);
-    int code = begin_scope(self, scope, error);
+    int code = load_scope_decisions(self, scope, error);
     if (code == ETHOS_OK && !only && SLOT_PROVIDER(provider, list))
         code = provider->ops->list(provider, scope, add_key, self, error);
     if (code == ETHOS_NOTFOUND)
         code = ETHOS_OK;
     if (self->key_count > 0)
-        qsort(self->keys, self->key_count, sizeof *self->keys, compare_keys);
+        qsort(self->keys, self->key_count, sizeof *self->keys, compare_key_strings);
     if (code == ETHOS_OK && only)
-        code = add_file(self, only, error);
+        code = add_hidden_of_file(self, only, error);
     for (size_t i = 0; code == ETHOS_OK && i < self->key_count; i++)
-        code = add_file(self, self->keys[i], error);
+        code = add_hidden_of_file(self, self->keys[i], error);
     if (code == ETHOS_OK && !only && !self->partial)
-        add_unused(self);
+        add_unused_decisions(self);
     return code;
 }
 
 /* The file that arguments name, or all of each scope of the turn. */
-static int collect(struct list *self, struct ethos_error *error)
+static int collect_hidden_lines(struct hidden_list *self, struct ethos_error *error)
 {
     const struct ethos_context *context = ethos_turn_context(self->turn);
     struct ethos_target target = report_target(self->call);
@@ -200,24 +202,24 @@ static int collect(struct list *self, struct ethos_error *error)
     if (target.store || target.key || target.scope) {
         int code = ethos_read(self->turn, &target, &file, error);
         if (code == ETHOS_OK)
-            code = add_scope(self, file->scope, file->key, error);
+            code = add_hidden_of_scope(self, file->scope, file->key, error);
         ethos_file_free(code == ETHOS_OK ? file : NULL);
         return code;
     }
     report_scopes(self->turn, &scopes);
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < scopes.count / 2; i++)
-        code = add_scope(self, scopes.targets[i].scope, NULL, error);
+        code = add_hidden_of_scope(self, scopes.targets[i].scope, NULL, error);
     for (size_t i = 0; code == ETHOS_OK && i < 2; i++)
         if (context->profile_fallback[i] && strcmp(context->profile_fallback[i], "global") != 0 &&
             strcmp(context->profile_fallback[i], context->memory_scope) != 0)
-            code = add_scope(self, context->profile_fallback[i], "USER.md", error);
+            code = add_hidden_of_scope(self, context->profile_fallback[i], "USER.md", error);
     return code;
 }
 
 static int run_hidden(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct list self = {.call = call, .result = result, .lines = json_array()};
+    struct hidden_list self = {.call = call, .result = result, .lines = json_array()};
     int code = ethos_turn_new(call->ethos, call->request, &self.turn, error);
     if (code != ETHOS_OK) {
         json_decref(self.lines);
@@ -225,7 +227,7 @@ static int run_hidden(struct op_call *call, struct op_result *result, struct eth
     }
     arena_init(&self.arena);
     report_workspace(ethos_turn_context(self.turn), result);
-    code = collect(&self, error);
+    code = collect_hidden_lines(&self, error);
     json_t *json = code == ETHOS_OK ? json_pack("{s:o, s:I, s:b}", "lines", self.lines, "files",
                                                 (json_int_t)self.files, "partial", self.partial)
                                     : NULL;
@@ -246,12 +248,13 @@ static int run_hidden(struct op_call *call, struct op_result *result, struct eth
 /* ---- deciding ---------------------------------------------------------------------------------- */
 
 /* "MEMORY.md:9" */
-struct place {
+struct line_location {
     char key[ETHOS_MAX_KEY + 1];
     size_t line; /* from 1 */
 };
 
-static int parse_place(struct ethos_view where, struct place *out, struct ethos_error *error)
+static int parse_line_location(struct ethos_view where, struct line_location *out,
+                               struct ethos_error *error)
 {
     const char *colon = where.size ? memrchr(where.data, ':', where.size) : NULL;
     size_t size = colon ? (size_t)(colon - where.data) : 0, digits = 0;
@@ -273,8 +276,9 @@ static int parse_place(struct ethos_view where, struct place *out, struct ethos_
 }
 
 /* The file of a place; a note of the workspace or of everywhere may be named without its scope. */
-static int read_place(const struct op_call *call, struct ethos_turn *turn, struct place *place,
-                      struct ethos_file **out, struct ethos_error *error)
+static int read_located_file(const struct op_call *call, struct ethos_turn *turn,
+                             struct line_location *place, struct ethos_file **out,
+                             struct ethos_error *error)
 {
     char scope[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
     struct ethos_target target = {NULL, op_string(call, "scope"), place->key};
@@ -301,7 +305,7 @@ static int check_hash(struct ethos_view hash, struct ethos_error *error)
                                        LEAST_HASH);
 }
 
-static int refuse_changed(const struct place *place, struct ethos_error *error)
+static int refuse_changed_line(const struct line_location *place, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_CONFLICT, "%s:%zu is not the line that was listed", place->key,
                        place->line);
@@ -309,9 +313,9 @@ static int refuse_changed(const struct place *place, struct ethos_error *error)
 }
 
 /* The hidden or shown line at a place. */
-static int find_line(const struct place *place, struct ethos_view hash,
-                     const struct hidden_lines *found, const struct hidden_line **out,
-                     struct ethos_error *error)
+static int find_hidden_line(const struct line_location *place, struct ethos_view hash,
+                            const struct hidden_lines *found, const struct hidden_line **out,
+                            struct ethos_error *error)
 {
     *out = NULL;
     for (size_t i = 0; i < found->count; i++)
@@ -320,14 +324,14 @@ static int find_line(const struct place *place, struct ethos_view hash,
     if (*out && view_starts(view_str((*out)->hash), hash))
         return ETHOS_OK;
     if (hash.size > 0)
-        return refuse_changed(place, error);
+        return refuse_changed_line(place, error);
     int code = err_set(error, ETHOS_NOTFOUND, "nothing is hidden in %s:%zu", place->key,
                        place->line);
     return err_hint(error, code, "ethos memory hidden lists what is hidden");
 }
 
-static int allow(struct op_call *call, const struct ethos_file *file,
-                 const struct hidden_line *line, struct ethos_error *error)
+static int allow_line(struct op_call *call, const struct ethos_file *file,
+                      const struct hidden_line *line, struct ethos_error *error)
 {
     char at[CLOCK_ISO_SIZE];
     clock_iso(service_now_ms(call->ethos), at);
@@ -343,7 +347,7 @@ static int allow(struct op_call *call, const struct ethos_file *file,
     return shown_file_add(call->ethos, &row, error);
 }
 
-static int refuse_block(const struct place *place, struct ethos_error *error)
+static int refuse_block(const struct line_location *place, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_DENIED, "%s:%zu: a private key over several lines is not shown",
                        place->key, place->line);
@@ -351,8 +355,9 @@ static int refuse_block(const struct place *place, struct ethos_error *error)
 }
 
 /* Shows the line of the file at the place. */
-static int show_in(struct op_call *call, const struct place *place, const struct ethos_file *file,
-                   struct op_result *result, struct ethos_error *error)
+static int show_line_of_file(struct op_call *call, const struct line_location *place,
+                             const struct ethos_file *file, struct op_result *result,
+                             struct ethos_error *error)
 {
     struct arena arena;
     struct shown_lines shown;
@@ -362,12 +367,12 @@ static int show_in(struct op_call *call, const struct place *place, const struct
     int code = shown_file_lines(call->ethos, file->scope, &arena, &shown);
     if (code == ETHOS_OK)
         code = hidden_lines_find(view_of(file->text, file->size), &shown, &arena, &found);
-    code = code == ETHOS_OK ? find_line(place, op_text(call, "hash"), &found, &line, error)
+    code = code == ETHOS_OK ? find_hidden_line(place, op_text(call, "hash"), &found, &line, error)
                             : err_nomem(error);
     if (code == ETHOS_OK && line->block)
         code = refuse_block(place, error);
     if (code == ETHOS_OK)
-        code = allow(call, file, line, error);
+        code = allow_line(call, file, line, error);
     if (code == ETHOS_OK) {
         json_t *json = line_json(file->scope, file->key, line, true);
         op_json_put(&json, "state", json_string("shown"));
@@ -379,19 +384,19 @@ static int show_in(struct op_call *call, const struct place *place, const struct
     return code;
 }
 
-static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_show_line(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct place place;
+    struct line_location place;
     struct ethos_turn *turn;
     struct ethos_file *file = NULL;
-    int code = parse_place(op_text(call, "line"), &place, error);
+    int code = parse_line_location(op_text(call, "line"), &place, error);
     code = code ? code : check_hash(op_text(call, "hash"), error);
     code = code ? code : ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = read_place(call, turn, &place, &file, error);
+    code = read_located_file(call, turn, &place, &file, error);
     if (code == ETHOS_OK) {
-        code = show_in(call, &place, file, result, error);
+        code = show_line_of_file(call, &place, file, result, error);
         ethos_file_free(file);
     }
     ethos_turn_free(turn);
@@ -399,13 +404,13 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
 }
 
 /* The hash of the line at a place, and the scope. */
-static int hash_place(const struct op_call *call, struct ethos_turn *turn, struct place *place,
-                      char out_scope[ETHOS_MAX_SCOPE], char out_hash[HASH_HEX_SIZE],
-                      struct ethos_error *error)
+static int hash_located_line(const struct op_call *call, struct ethos_turn *turn,
+                             struct line_location *place, char out_scope[ETHOS_MAX_SCOPE],
+                             char out_hash[HASH_HEX_SIZE], struct ethos_error *error)
 {
     struct ethos_file *file;
     struct ethos_view line, hash = op_text(call, "hash");
-    int code = read_place(call, turn, place, &file, error);
+    int code = read_located_file(call, turn, place, &file, error);
     if (code != ETHOS_OK)
         return code;
     struct ethos_view rest = view_of(file->text, file->size);
@@ -417,11 +422,11 @@ static int hash_place(const struct op_call *call, struct ethos_turn *turn, struc
     if (there && view_starts(view_str(out_hash), hash))
         return ETHOS_OK;
     return hash.size > 0
-               ? refuse_changed(place, error)
+               ? refuse_changed_line(place, error)
                : err_set(error, ETHOS_NOTFOUND, "%s has no line %zu", place->key, place->line);
 }
 
-static bool is_of_turn(struct ethos_turn *turn, const char *scope)
+static bool is_scope_of_turn(struct ethos_turn *turn, const char *scope)
 {
     const char *const *fallback = ethos_turn_context(turn)->profile_fallback;
     struct report_scopes scopes;
@@ -451,7 +456,7 @@ static int find_decision(const struct op_call *call, struct ethos_turn *turn,
     for (size_t i = 0; code == ETHOS_OK && i < found.count; i++) {
         const struct shown_decision *row = &found.rows[i];
         if (!view_starts(view_str(row->line.hash), hash) ||
-            (!scope && !is_of_turn(turn, row->scope)))
+            (!scope && !is_scope_of_turn(turn, row->scope)))
             continue;
         count++;
         snprintf(out_scope, ETHOS_MAX_SCOPE, "%s", row->scope);
@@ -467,9 +472,9 @@ static int find_decision(const struct op_call *call, struct ethos_turn *turn,
     return code;
 }
 
-static int run_hide(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_hide_line(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct place place;
+    struct line_location place;
     struct ethos_turn *turn;
     char scope[ETHOS_MAX_SCOPE], hash[HASH_HEX_SIZE];
     struct ethos_view where = op_text(call, "line"), given = op_text(call, "hash");
@@ -477,11 +482,11 @@ static int run_hide(struct op_call *call, struct op_result *result, struct ethos
     if (code == ETHOS_OK && !where.data && !given.data)
         code = err_set(error, ETHOS_INVALID, "name a line, or the hash of one");
     if (code == ETHOS_OK && where.data)
-        code = parse_place(where, &place, error);
+        code = parse_line_location(where, &place, error);
     code = code ? code : ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = where.data ? hash_place(call, turn, &place, scope, hash, error)
+    code = where.data ? hash_located_line(call, turn, &place, scope, hash, error)
                       : find_decision(call, turn, given, scope, hash, error);
     if (code == ETHOS_OK && !call->dry_run)
         code = shown_file_remove(call->ethos, scope, hash, error);
@@ -515,8 +520,8 @@ const struct op ops_hidden[] = {
      "ethos memory hidden", hidden_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_PERSON, run_hidden},
     {"memory.showLine", "memory show-anyway",
      "Show one line in prompts although the guard hides it", "ethos memory show-anyway MEMORY.md:9",
-     show_args, OP_MEMORY_WRITE, OP_WRITES | OP_IDEMPOTENT | OP_PERSON, run_show},
+     show_args, OP_MEMORY_WRITE, OP_WRITES | OP_IDEMPOTENT | OP_PERSON, run_show_line},
     {"memory.hideLine", "memory hide-again", "Hide a line again that show-anyway shows",
      "ethos memory hide-again MEMORY.md:9", hide_args, OP_MEMORY_WRITE, OP_WRITES | OP_PERSON,
-     run_hide},
+     run_hide_line},
     {0}};

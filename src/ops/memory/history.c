@@ -25,7 +25,7 @@
 #include "ops/write_report.h"
 
 /* A turn and the file that the arguments name. */
-struct looking {
+struct named_file {
     struct ethos_turn *turn;
     struct ethos_target target; /* resolved: points into aimed */
     struct scope_target aimed;
@@ -54,10 +54,10 @@ static int find_any_note(struct ethos_turn *turn, const struct op_call *call,
     return code;
 }
 
-static int look(struct op_call *call, struct looking *out, struct ethos_error *error)
+static int open_named_file(struct op_call *call, struct named_file *out, struct ethos_error *error)
 {
     const struct ethos_target named = report_target(call);
-    *out = (struct looking){0};
+    *out = (struct named_file){0};
     int code = ethos_turn_new(call->ethos, call->request, &out->turn, error);
     if (code == ETHOS_OK && op_string(call, "name"))
         code = find_any_note(out->turn, call, &out->aimed, error);
@@ -90,26 +90,27 @@ static struct ethos_filter named_filter(const struct op_call *call)
  * Where a page ended: behind the change `number` and `besides` further ones that have no number, all of them
  * named by the same filter. Before the first numbered one it is 0.
  */
-struct position {
+struct history_cursor {
     uint64_t number, besides;
 };
 
-struct rows {
-    struct pages pages;
-    const struct looking *looking;
+struct history_page {
+    struct row_pages pages;
+    const struct named_file *looking;
     struct ethos_error *error;
     bool diffs;
     const struct ethos_filter *filter;
     size_t limit, count;
-    struct position at, from; /* where the walk is, and where the page begins */
-    struct position last;     /* of the last row */
+    struct history_cursor at, from; /* where the walk is, and where the page begins */
+    struct history_cursor last;     /* of the last row */
     bool begun, more;
 };
 
-static int parse_position(const char *cursor, struct position *out, struct ethos_error *error)
+static int parse_history_cursor(const char *cursor, struct history_cursor *out,
+                                struct ethos_error *error)
 {
     char again[HISTORY_CURSOR_SIZE], *end;
-    *out = (struct position){.number = strtoull(cursor, &end, 10)};
+    *out = (struct history_cursor){.number = strtoull(cursor, &end, 10)};
     if (*end == '.')
         out->besides = strtoull(end + 1, &end, 10);
     snprintf(again, sizeof again, "%" PRIu64 ".%" PRIu64, out->number, out->besides);
@@ -117,9 +118,9 @@ static int parse_position(const char *cursor, struct position *out, struct ethos
 }
 
 /* Adds a row. A diff that was cut is made whole at once where rows are shown as they come. */
-static int add_change(struct rows *rows, const struct ethos_change *change)
+static int add_history_row(struct history_page *rows, const struct ethos_change *change)
 {
-    const struct looking *looking = rows->looking;
+    const struct named_file *looking = rows->looking;
     json_t *row = change_json(looking->aimed.scope, change);
     int code = ETHOS_OK;
     if (rows->diffs)
@@ -134,11 +135,11 @@ static int add_change(struct rows *rows, const struct ethos_change *change)
     return code;
 }
 
-static int add_row(void *arg, const struct ethos_change *change)
+static int add_change_in_page(void *arg, const struct ethos_change *change)
 {
-    struct rows *rows = arg;
-    rows->at = change->number ? (struct position){change->number, 0}
-                              : (struct position){rows->at.number, rows->at.besides + 1};
+    struct history_page *rows = arg;
+    rows->at = change->number ? (struct history_cursor){change->number, 0}
+                              : (struct history_cursor){rows->at.number, rows->at.besides + 1};
     if (!rows->begun) {
         rows->begun = rows->at.number == rows->from.number &&
                       rows->at.besides == rows->from.besides;
@@ -149,11 +150,11 @@ static int add_row(void *arg, const struct ethos_change *change)
         return 1;
     rows->last = rows->at;
     rows->count++;
-    return add_change(rows, change);
+    return add_history_row(rows, change);
 }
 
 /* Those that are too long for one answer stay null: memory.diff shows each. */
-static int complete_diffs(const struct looking *looking, const struct pages *pages,
+static int complete_diffs(const struct named_file *looking, const struct row_pages *pages,
                           struct ethos_error *error)
 {
     size_t index, bytes = 0;
@@ -170,16 +171,17 @@ static int complete_diffs(const struct looking *looking, const struct pages *pag
     return code;
 }
 
-static int list_history(struct op_call *call, const struct looking *looking, struct rows *rows,
-                        struct ethos_error *error)
+static int list_history(struct op_call *call, const struct named_file *looking,
+                        struct history_page *rows, struct ethos_error *error)
 {
     const char *cursor = op_string(call, "cursor");
-    int code = cursor ? parse_position(cursor, &rows->from, error) : ETHOS_OK;
+    int code = cursor ? parse_history_cursor(cursor, &rows->from, error) : ETHOS_OK;
     rows->begun = !cursor || (rows->from.number == 0 && rows->from.besides == 0);
     if (rows->diffs)
         rows->pages.streams = call->tell && !call->want_json; // a page of diffs may be long, too
     if (code == ETHOS_OK)
-        code = ethos_history(looking->turn, &looking->target, rows->filter, add_row, rows, error);
+        code = ethos_history(looking->turn, &looking->target, rows->filter, add_change_in_page,
+                             rows, error);
     if (code == 1 && rows->more)
         code = ETHOS_OK;
     if (code == ETHOS_OK && !rows->begun)
@@ -193,11 +195,11 @@ static int list_history(struct op_call *call, const struct looking *looking, str
 
 static int run_history(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct looking looking;
+    struct named_file looking;
     char next[HISTORY_CURSOR_SIZE];
     const struct ethos_filter filter = named_filter(call);
-    int code = look(call, &looking, error);
-    struct rows rows = {
+    int code = open_named_file(call, &looking, error);
+    struct history_page rows = {
         .looking = &looking, .error = error, .diffs = op_flag(call, "diff"), .filter = &filter};
     pages_init(&rows.pages, call, "items");
     rows.limit = pages_limit(&rows.pages, HISTORY_PAGE);
@@ -217,14 +219,14 @@ static int run_history(struct op_call *call, struct op_result *result, struct et
 /* ---- diff ----------------------------------------------------------------------------------- */
 
 /* The revisions of the newest change. */
-struct last {
+struct newest_change {
     char from[ETHOS_REVISION_SIZE], to[ETHOS_REVISION_SIZE];
     bool any;
 };
 
-static int note_last(void *arg, const struct ethos_change *change)
+static int record_newest_versions(void *arg, const struct ethos_change *change)
 {
-    struct last *last = arg;
+    struct newest_change *last = arg;
     if (change->via && strcmp(change->via, "seen") == 0)
         return ETHOS_OK;
     snprintf(last->from, sizeof last->from, "%s", change->before);
@@ -234,14 +236,15 @@ static int note_last(void *arg, const struct ethos_change *change)
 }
 
 /* What is compared: two versions, one and the text as it is, or what the last change did. */
-static int choose_versions(const struct op_call *call, const struct looking *looking,
-                           struct last *out, struct ethos_error *error)
+static int choose_versions(const struct op_call *call, const struct named_file *looking,
+                           struct newest_change *out, struct ethos_error *error)
 {
     const char *from = op_string(call, "from"), *to = op_string(call, "to");
     struct ethos_file *file = NULL;
-    *out = (struct last){.any = from != NULL};
+    *out = (struct newest_change){.any = from != NULL};
     if (!from) {
-        int code = ethos_history(looking->turn, &looking->target, NULL, note_last, out, error);
+        int code = ethos_history(looking->turn, &looking->target, NULL, record_newest_versions, out,
+                                 error);
         return code == 1 ? ETHOS_OK : code;
     }
     for (int i = 0; i < 2; i++) {
@@ -258,11 +261,11 @@ static int choose_versions(const struct op_call *call, const struct looking *loo
 
 static int run_diff(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct looking looking;
-    struct last last;
+    struct named_file looking;
+    struct newest_change last;
     struct str diff;
     str_init(&diff, ETHOS_MAX_STORE_BYTES);
-    int code = look(call, &looking, error);
+    int code = open_named_file(call, &looking, error);
     if (code == ETHOS_OK)
         code = choose_versions(call, &looking, &last, error);
     if (code == ETHOS_OK && last.any)
@@ -282,14 +285,14 @@ static int run_diff(struct op_call *call, struct op_result *result, struct ethos
 
 /* ---- a text that history keeps whole -------------------------------------------------------- */
 
-struct wanted {
+struct wanted_revision {
     const char *revision;
     char key[ETHOS_MAX_KEY + 1];
 };
 
-static int note_key(void *arg, const struct ethos_change *change)
+static int match_revision(void *arg, const struct ethos_change *change)
 {
-    struct wanted *wanted = arg;
+    struct wanted_revision *wanted = arg;
     bool found = strcmp(change->before, wanted->revision) == 0 ||
                  strcmp(change->after, wanted->revision) == 0;
     if (found)
@@ -298,18 +301,18 @@ static int note_key(void *arg, const struct ethos_change *change)
 }
 
 /* The text of a hash, if some file of the scope ever had it; else null, as for what is no hash. */
-static int read_blob(const struct looking *looking, const char *blob, json_t **out,
-                     struct ethos_error *error)
+static int read_history_blob(const struct named_file *looking, const char *blob, json_t **out,
+                             struct ethos_error *error)
 {
     char revision[ETHOS_REVISION_SIZE];
-    struct wanted wanted = {.revision = revision};
+    struct wanted_revision wanted = {.revision = revision};
     struct ethos_file *file = NULL;
     struct ethos_provider *provider = service_provider(looking->turn, looking->aimed.scope,
                                                        looking->aimed.key);
     snprintf(revision, sizeof revision, "sha256:%s", blob);
     int code = hash_is_hex(view_str(blob)) && SLOT_PROVIDER(provider, history)
-                   ? provider->ops->history(provider, looking->aimed.scope, NULL, note_key, &wanted,
-                                            error)
+                   ? provider->ops->history(provider, looking->aimed.scope, NULL, match_revision,
+                                            &wanted, error)
                    : ETHOS_OK;
     const struct ethos_target target = {NULL, looking->aimed.scope, wanted.key};
     if (code == 1)
@@ -322,13 +325,14 @@ static int read_blob(const struct looking *looking, const char *blob, json_t **o
     return code;
 }
 
-static int run_blob(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_history_blob(struct op_call *call, struct op_result *result,
+                            struct ethos_error *error)
 {
-    struct looking looking;
+    struct named_file looking;
     json_t *content = NULL;
-    int code = look(call, &looking, error);
+    int code = open_named_file(call, &looking, error);
     if (code == ETHOS_OK)
-        code = read_blob(&looking, op_string(call, "blob"), &content, error);
+        code = read_history_blob(&looking, op_string(call, "blob"), &content, error);
     if (code == ETHOS_OK)
         code = op_return(result, json_pack("{s:o}", "content", content), error);
     ethos_turn_free(looking.turn);
@@ -337,8 +341,9 @@ static int run_blob(struct op_call *call, struct op_result *result, struct ethos
 
 /* ---- restore and undo ----------------------------------------------------------------------- */
 
-static int restore_named(struct ethos_turn *turn, const struct op_call *call,
-                         const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+static int restore_version(struct ethos_turn *turn, const struct op_call *call,
+                           const struct ethos_sync_how *how, json_t *more,
+                           struct ethos_error *error)
 {
     (void)more;
     struct ethos_target target = report_target(call);
@@ -353,13 +358,13 @@ static int restore_named(struct ethos_turn *turn, const struct op_call *call,
 
 static int run_restore(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return report_run(restore_named, call, result, error);
+    return report_run(restore_version, call, result, error);
 }
 
 /* Undoes in every file of the scope that the arguments name. */
-static int undo_scope(struct ethos_turn *turn, const struct op_call *call,
-                      const struct ethos_filter *filter, const struct ethos_sync_how *how,
-                      struct ethos_error *error)
+static int undo_in_scope(struct ethos_turn *turn, const struct op_call *call,
+                         const struct ethos_filter *filter, const struct ethos_sync_how *how,
+                         struct ethos_error *error)
 {
     struct scope_target aimed;
     const struct ethos_target named = report_target(call);
@@ -372,8 +377,8 @@ static int undo_scope(struct ethos_turn *turn, const struct op_call *call,
     return code == ETHOS_OK ? undo_all(turn, aimed.scope, filter, how, error) : code;
 }
 
-static int undo_named(struct ethos_turn *turn, const struct op_call *call,
-                      const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+static int undo_change(struct ethos_turn *turn, const struct op_call *call,
+                       const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
     (void)more;
     struct ethos_target target = report_target(call);
@@ -388,7 +393,7 @@ static int undo_named(struct ethos_turn *turn, const struct op_call *call,
             return code;
         target = (struct ethos_target){NULL, aimed.scope, aimed.key};
     }
-    return op_flag(call, "all") ? undo_scope(turn, call, &filter, how, error)
+    return op_flag(call, "all") ? undo_in_scope(turn, call, &filter, how, error)
                                 : ethos_undo(turn, &target, &filter, how, error);
 }
 
@@ -421,7 +426,7 @@ struct undone {
 };
 
 /* The newest change is the undoing; what was before it is the one behind. */
-static int note_undoes(void *arg, const struct ethos_change *change)
+static int record_undone(void *arg, const struct ethos_change *change)
 {
     struct undone *undone = arg;
     if (undone->seen++ > 0) {
@@ -454,7 +459,7 @@ static int add_undone(struct op_call *call, json_t **json, struct ethos_error *e
                                             json_string_value(json_object_get(row, "key"))};
         undone.seen = 0;
         if (code >= 0 && (all || i == 0))
-            code = ethos_history(turn, &target, NULL, note_undoes, &undone, error);
+            code = ethos_history(turn, &target, NULL, record_undone, &undone, error);
     }
     ethos_turn_free(turn);
     op_json_put(json, "undone", undone.numbers);
@@ -485,7 +490,7 @@ static int report_undo(report_fn *undo, struct op_call *call, struct op_result *
 
 static int run_undo(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return report_undo(undo_named, call, result, error);
+    return report_undo(undo_change, call, result, error);
 }
 
 /* Whether a file that stands again is a note that says nothing. */
@@ -504,7 +509,7 @@ static bool is_empty_note(struct ethos_turn *turn, const char *scope, const char
 }
 
 /* What was forgotten does not come back, but its note does. */
-static int warn_empty(struct op_call *call, json_t **json, struct ethos_error *error)
+static int warn_empty_notes(struct op_call *call, json_t **json, struct ethos_error *error)
 {
     size_t i;
     const json_t *row;
@@ -531,7 +536,7 @@ static int run_undo_note(struct op_call *call, struct op_result *result, struct 
 {
     int code = report_undo(undo_note, call, result, error);
     if (code == ETHOS_OK && result->code == ETHOS_OK && !call->dry_run)
-        result->code = warn_empty(call, &result->json, &result->error);
+        result->code = warn_empty_notes(call, &result->json, &result->error);
     return code;
 }
 
@@ -543,7 +548,7 @@ static int run_undo_note(struct op_call *call, struct op_result *result, struct 
 
 /* Lines that one change put there share its JSON, which is many times larger than a short line. */
 struct blamed {
-    struct pages lines;
+    struct row_pages lines;
     const char *scope;
     struct {
         const struct ethos_change *change;
@@ -564,7 +569,7 @@ static json_t *blamed_change(struct blamed *blamed, const struct ethos_change *c
     return json_incref(blamed->cache[slot].json);
 }
 
-static int add_line(void *arg, const struct ethos_blame *blame)
+static int add_blamed_line(void *arg, const struct ethos_blame *blame)
 {
     struct blamed *blamed = arg;
     return pages_add(&blamed->lines,
@@ -575,7 +580,7 @@ static int add_line(void *arg, const struct ethos_blame *blame)
 }
 
 /* The first line and how many: one that is named, or a page. */
-static int blame_range(const struct pages *pages, size_t *out_first, size_t *out_most,
+static int blame_range(const struct row_pages *pages, size_t *out_first, size_t *out_most,
                        struct ethos_error *error)
 {
     const char *cursor = op_string(pages->call, "cursor");
@@ -591,7 +596,8 @@ static int blame_range(const struct pages *pages, size_t *out_first, size_t *out
     return ETHOS_OK;
 }
 
-static json_t *blame_json(const struct looking *looking, json_t *lines, size_t next, size_t total)
+static json_t *blame_json(const struct named_file *looking, json_t *lines, size_t next,
+                          size_t total)
 {
     char cursor[24];
     snprintf(cursor, sizeof cursor, "%zu", next);
@@ -602,16 +608,16 @@ static json_t *blame_json(const struct looking *looking, json_t *lines, size_t n
 
 static int run_blame(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct looking looking;
+    struct named_file looking;
     size_t first, most, total = 0;
-    int code = look(call, &looking, error);
+    int code = open_named_file(call, &looking, error);
     struct blamed blamed = {.scope = looking.aimed.scope};
     pages_init(&blamed.lines, call, "lines");
     if (code == ETHOS_OK)
         code = blame_range(&blamed.lines, &first, &most, error);
     if (code == ETHOS_OK)
-        code = blame_lines(looking.turn, &looking.target, first, most, add_line, &blamed, &total,
-                           error);
+        code = blame_lines(looking.turn, &looking.target, first, most, add_blamed_line, &blamed,
+                           &total, error);
     if (code == ETHOS_NOMEM)
         err_nomem(error);
     if (code == ETHOS_OK)
@@ -725,7 +731,7 @@ const struct op ops_history[] = {
     {"memory.diff", "memory diff", "Show the last change, or how versions differ",
      "ethos memory diff 12", diff_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_diff},
     {"memory.historyBlob", NULL, "Read a text that the history of a scope keeps", NULL, blob_args,
-     OP_MEMORY_READ, OP_IDEMPOTENT, run_blob},
+     OP_MEMORY_READ, OP_IDEMPOTENT, run_history_blob},
     {"memory.restore", "memory restore", "Restore a version, byte for byte",
      "ethos memory restore 12", restore_args, OP_MEMORY_WRITE,
      OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT, run_restore},

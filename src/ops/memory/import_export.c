@@ -15,27 +15,27 @@
 #include "ops/tables.h"
 #include "ops/write_report.h"
 
-struct tally {
+struct transfer_tally {
     json_t *rows, *counts;
     int64_t conflicts, left, differs;
     int code; /* of the first that was left */
 };
 
-static void put_text(json_t **row, const char *name, const char *value)
+static void put_row_text(json_t **row, const char *name, const char *value)
 {
     if (value)
         op_json_put(row, name, json_text(view_str(value)));
 }
 
-static void collect(void *arg, const struct transfer_row *row)
+static void add_transfer_row(void *arg, const struct transfer_row *row)
 {
-    struct tally *tally = arg;
+    struct transfer_tally *tally = arg;
     json_t *json = json_pack("{s:s}", "what", row->what);
-    put_text(&json, "file", row->file);
-    put_text(&json, "scope", row->scope);
-    put_text(&json, "key", row->key);
-    put_text(&json, "why", row->why);
-    put_text(&json, "diff", row->diff);
+    put_row_text(&json, "file", row->file);
+    put_row_text(&json, "scope", row->scope);
+    put_row_text(&json, "key", row->key);
+    put_row_text(&json, "why", row->why);
+    put_row_text(&json, "diff", row->diff);
     op_json_push(&tally->rows, json);
     tally->conflicts += strcmp(row->what, "conflict") == 0;
     tally->differs += row->why && strcmp(row->why, TRANSFER_DIFFERS) == 0;
@@ -47,7 +47,7 @@ static void collect(void *arg, const struct transfer_row *row)
 }
 
 /* What was not done as asked for, though nothing failed. */
-static void set_code(const struct tally *tally, struct op_result *result)
+static void set_unfinished_error(const struct transfer_tally *tally, struct op_result *result)
 {
     if (tally->conflicts > 0) {
         result->code = err_set(&result->error, ETHOS_CONFLICT, "%lld in conflict",
@@ -61,9 +61,9 @@ static void set_code(const struct tally *tally, struct op_result *result)
     }
 }
 
-static int finish(const struct op_call *call, const struct transfer *what,
-                  const struct transfer_place *place, struct tally *tally, struct op_result *result,
-                  struct ethos_error *error)
+static int return_transfer(const struct op_call *call, const struct transfer_request *what,
+                           const struct transfer_place *place, struct transfer_tally *tally,
+                           struct op_result *result, struct ethos_error *error)
 {
     json_t *json = json_pack("{s:s, s:s, s:o*, s:o*}", "format", what->format, "scope",
                              place->scope, "counts", json_incref(tally->counts), "rows",
@@ -77,17 +77,17 @@ static int finish(const struct op_call *call, const struct transfer *what,
         json_decref(json);
         json = NULL;
     }
-    set_code(tally, result);
+    set_unfinished_error(tally, result);
     return op_return(result, json, error);
 }
 
-static int run(struct op_call *call, const struct transfer *given, bool export,
-               struct op_result *result, struct ethos_error *error)
+static int run_transfer(struct op_call *call, const struct transfer_request *given, bool export,
+                        struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
     struct transfer_place place = {0};
-    struct tally tally = {.rows = json_array(), .counts = json_object()};
-    struct transfer what = *given;
+    struct transfer_tally tally = {.rows = json_array(), .counts = json_object()};
+    struct transfer_request what = *given;
     struct ethos_origin origin = op_origin(call);
     if (!export) {
         origin.trust = trust_name(TRUST_UNTRUSTED); // it is somebody else's text
@@ -97,7 +97,7 @@ static int run(struct op_call *call, const struct transfer *given, bool export,
     const struct ethos_sync_how how = {
         .origin = &origin,
         .flags = call->dry_run ? (unsigned)(ETHOS_SYNC_DRY_RUN | ETHOS_SYNC_DIFF) : 0u};
-    what.each = collect;
+    what.each = add_transfer_row;
     what.arg = &tally;
     what.progress = call->progress;
     what.progress_arg = call->progress_arg;
@@ -109,7 +109,7 @@ static int run(struct op_call *call, const struct transfer *given, bool export,
     }
     result->has_text = export && code == ETHOS_OK && !*place.path;
     if (code == ETHOS_OK)
-        code = finish(call, &what, &place, &tally, result, error);
+        code = return_transfer(call, &what, &place, &tally, result, error);
     json_decref(tally.rows);
     json_decref(tally.counts);
     return code;
@@ -117,19 +117,19 @@ static int run(struct op_call *call, const struct transfer *given, bool export,
 
 static int run_import(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    const struct transfer what = {.format = op_string(call, "source"),
-                                  .path = op_string(call, "path"),
-                                  .scope = op_string(call, "scope")};
-    return run(call, &what, false, result, error);
+    const struct transfer_request what = {.format = op_string(call, "source"),
+                                          .path = op_string(call, "path"),
+                                          .scope = op_string(call, "scope")};
+    return run_transfer(call, &what, false, result, error);
 }
 
 static int run_export(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    const struct transfer what = {.format = op_string(call, "format"),
-                                  .path = op_string(call, "path"),
-                                  .scope = op_string(call, "scope"),
-                                  .replace = op_flag(call, "replace")};
-    return run(call, &what, true, result, error);
+    const struct transfer_request what = {.format = op_string(call, "format"),
+                                          .path = op_string(call, "path"),
+                                          .scope = op_string(call, "scope"),
+                                          .replace = op_flag(call, "replace")};
+    return run_transfer(call, &what, true, result, error);
 }
 
 static const struct op_arg import_args[] = {

@@ -34,7 +34,7 @@ struct series {
     uint64_t before; /* bytes, before the oldest change that was told */
 };
 
-static json_t *point(int64_t ms, uint64_t bytes)
+static json_t *point_json(int64_t ms, uint64_t bytes)
 {
     return json_pack("{s:o, s:I}", "time", op_json_time(ms), "bytes", (json_int_t)bytes);
 }
@@ -51,45 +51,46 @@ static int add_point(void *arg, const struct ethos_change *change)
     }
     date_of(change->time_ms, day);
     if (strcmp(day, series->day) != 0)
-        op_json_push(&series->points, point(change->time_ms, change->bytes_after));
+        op_json_push(&series->points, point_json(change->time_ms, change->bytes_after));
     memcpy(series->day, day, sizeof day);
     series->before = change->bytes_before;
     return series->points ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 /* Oldest first, beginning with the size at the start. */
-static json_t *turn_round(struct series *series)
+static json_t *reverse_points(struct series *series)
 {
     json_t *points = json_array();
     size_t count = json_array_size(series->points);
-    op_json_push(&points, point(series->since_ms, series->before));
+    op_json_push(&points, point_json(series->since_ms, series->before));
     while (count-- > 0)
         op_json_push(&points, json_incref(json_array_get(series->points, count)));
     return points;
 }
 
-static int series_of(struct ethos_turn *turn, const struct ethos_target *target, uint64_t bytes,
-                     int64_t since_ms, json_t **out, struct ethos_error *error)
+static int read_series(struct ethos_turn *turn, const struct ethos_target *target, uint64_t bytes,
+                       int64_t since_ms, json_t **out, struct ethos_error *error)
 {
     struct series series = {.since_ms = since_ms, .points = json_array(), .before = bytes};
     int code = ethos_history(turn, target, NULL, add_point, &series, error);
     if (code == 1 || code == ETHOS_UNSUPPORTED)
         code = ETHOS_OK;
     if (code == ETHOS_OK)
-        *out = turn_round(&series);
+        *out = reverse_points(&series);
     json_decref(series.points);
     return code == ETHOS_NOMEM || (code == ETHOS_OK && !*out) ? err_nomem(error) : code;
 }
 
-static int add_file(struct ethos_turn *turn, const char *scope, const char *key, const char *label,
-                    int64_t since_ms, json_t **files, struct ethos_error *error)
+static int add_file_series(struct ethos_turn *turn, const char *scope, const char *key,
+                           const char *label, int64_t since_ms, json_t **files,
+                           struct ethos_error *error)
 {
     const struct ethos_target target = {NULL, scope, key};
     struct ethos_file *file = NULL;
     json_t *series = NULL;
     int code = ethos_read(turn, &target, &file, error);
     if (code == ETHOS_OK)
-        code = series_of(turn, &target, file->size, since_ms, &series, error);
+        code = read_series(turn, &target, file->size, since_ms, &series, error);
     if (code == ETHOS_OK)
         op_json_push(files, json_pack("{s:s, s:s, s:s, s:I, s:I, s:o}", "scope", scope, "key", key,
                                       "label", label, "bytes", (json_int_t)file->size, "chars",
@@ -111,8 +112,8 @@ static int add_files(struct ethos_turn *turn, int64_t since_ms, json_t **files,
                 {context->workspace_scope, "MEMORY.md", "Workspace"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ethos_error why = {0};
-        int code = rows[i].scope ? add_file(turn, rows[i].scope, rows[i].key, rows[i].label,
-                                            since_ms, files, &why)
+        int code = rows[i].scope ? add_file_series(turn, rows[i].scope, rows[i].key, rows[i].label,
+                                                   since_ms, files, &why)
                                  : ETHOS_OK;
         if (code == ETHOS_NOMEM)
             return err_nomem(error);
@@ -147,13 +148,13 @@ static int count_write(void *arg, const char *scope, const struct ethos_change *
     return *rows ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_row_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* The rows by day. */
-static json_t *sorted(json_t *rows)
+static json_t *sort_rows(json_t *rows)
 {
     size_t count = json_object_size(rows), i = 0;
     const char **names = calloc(count + 1, sizeof *names), *name;
@@ -161,7 +162,7 @@ static json_t *sorted(json_t *rows)
     if (names) {
         json_object_foreach (rows, name, row)
             names[i++] = name;
-        qsort(names, count, sizeof *names, by_name);
+        qsort(names, count, sizeof *names, compare_row_names);
     }
     for (i = 0; names && i < count; i++)
         op_json_push(&list, json_incref(json_object_get(rows, names[i])));
@@ -183,7 +184,7 @@ static int add_writes(struct ethos_turn *turn, int64_t since_ms, json_t **out,
         result->error = why;
     }
     if (code == ETHOS_OK) {
-        *out = sorted(rows);
+        *out = sort_rows(rows);
         code = *out ? ETHOS_OK : ETHOS_NOMEM;
     }
     json_decref(rows);
@@ -192,20 +193,20 @@ static int add_writes(struct ethos_turn *turn, int64_t since_ms, json_t **out,
 
 /* ---- notes ---------------------------------------------------------------------------------- */
 
-struct tally {
+struct note_counts {
     json_int_t total, stale;
 };
 
 static int count_note(void *arg, const struct ethos_note *note)
 {
-    struct tally *tally = arg;
+    struct note_counts *tally = arg;
     tally->total++;
     tally->stale += note->stale != NULL;
     return ETHOS_OK;
 }
 
 /* Those of the workspace, where there is one. */
-static int count_notes(struct ethos_turn *turn, struct tally *out, struct ethos_error *error)
+static int count_notes(struct ethos_turn *turn, struct note_counts *out, struct ethos_error *error)
 {
     const struct ethos_context *context = ethos_turn_context(turn);
     return ethos_notes(turn,
@@ -215,13 +216,13 @@ static int count_notes(struct ethos_turn *turn, struct tally *out, struct ethos_
 
 /* ---- the operation -------------------------------------------------------------------------- */
 
-static int gather(struct op_call *call, struct ethos_turn *turn, struct op_result *result,
-                  struct ethos_error *error)
+static int collect_insights(struct op_call *call, struct ethos_turn *turn, struct op_result *result,
+                            struct ethos_error *error)
 {
     int64_t days = op_integer(call, "days", DAYS);
     int64_t since_ms = service_now_ms(call->ethos) - days * DAY_MS;
     json_t *files = json_array(), *writes = NULL;
-    struct tally notes = {0};
+    struct note_counts notes = {0};
     int code = add_files(turn, since_ms, &files, result, error);
     if (code == ETHOS_OK)
         code = add_writes(turn, since_ms, &writes, result, error);
@@ -245,7 +246,7 @@ static int run_insights(struct op_call *call, struct op_result *result, struct e
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = gather(call, turn, result, error);
+    code = collect_insights(call, turn, result, error);
     if (code == ETHOS_OK)
         report_workspace(ethos_turn_context(turn), result);
     ethos_turn_free(turn);

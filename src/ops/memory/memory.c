@@ -26,7 +26,7 @@
 
 /* ---- prefetch ------------------------------------------------------------------------------ */
 
-static json_t *json_part(struct ethos_view part)
+static json_t *part_json(struct ethos_view part)
 {
     return part.data ? json_text(part) : json_null();
 }
@@ -67,7 +67,7 @@ static json_t *index_rows(struct ethos_turn *turn)
 }
 
 /* Of what is out of reach: that it is old, and how old. */
-static void put_known(json_t **json, int64_t known_ms)
+static void put_staleness(json_t **json, int64_t known_ms)
 {
     if (known_ms == 0)
         return;
@@ -98,21 +98,21 @@ static json_t *block_json(struct ethos_turn *turn, const struct ethos_block *blo
     json_t *json = json_pack(
         "{s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "text",
         json_text(view_of(block->text, block->size)), "chars", (json_int_t)block->chars,
-        "userMemory", json_part(block->user_memory), "projectMemory",
-        json_part(block->project_memory), "workspaceMemory", json_part(block->workspace_memory),
-        "globalMemory", json_part(block->global_memory), "recalled", json_part(block->recalled),
+        "userMemory", part_json(block->user_memory), "projectMemory",
+        part_json(block->project_memory), "workspaceMemory", part_json(block->workspace_memory),
+        "globalMemory", part_json(block->global_memory), "recalled", part_json(block->recalled),
         "omitted", omission_rows(block), "sources", source_rows(block), "index", index_rows(turn));
     if (block->found_count > 0)
         op_json_put(&json, "found", found_rows(block));
     if (block->left_out > 0)
         op_json_put(&json, "leftOut", json_integer((json_int_t)block->left_out));
-    put_known(&json, block->known_ms);
+    put_staleness(&json, block->known_ms);
     return json;
 }
 
-static int show_block(const struct op_call *call, struct ethos_turn *turn,
-                      struct ethos_block *block, struct op_result *result,
-                      struct ethos_error *error)
+static int return_block(const struct op_call *call, struct ethos_turn *turn,
+                        struct ethos_block *block, struct op_result *result,
+                        struct ethos_error *error)
 {
     if (!block)
         return op_return(result, json_null(), error);
@@ -147,7 +147,7 @@ static int run_prefetch(struct op_call *call, struct op_result *result, struct e
         return code;
     code = ethos_prefetch(turn, &options, &block, error);
     if (code == ETHOS_OK)
-        code = show_block(call, turn, block, result, error);
+        code = return_block(call, turn, block, result, error);
     result->texts_of = service_settings(turn)->guard ? OP_TEXTS_BLOCK : OP_TEXTS_ANY;
     ethos_block_free(block);
     ethos_turn_free(turn);
@@ -175,8 +175,9 @@ static int run_sync(struct op_call *call, struct op_result *result, struct ethos
 }
 
 /* A model read what hides by its number (ops/sanitize): a text that is not there so is looked for as it is. */
-static int find_meant(struct ethos_turn *turn, const struct ethos_target *target,
-                      struct ethos_view *text, struct str *out, struct ethos_error *error)
+static int restore_hidden_characters(struct ethos_turn *turn, const struct ethos_target *target,
+                                     struct ethos_view *text, struct str *out,
+                                     struct ethos_error *error)
 {
     struct ethos_file *file;
     if (!view_contains(*text, VIEW("\\u{")))
@@ -216,9 +217,9 @@ static int check_model_key(struct ethos_turn *turn, const struct ethos_target *t
 }
 
 /* Whether a file has these lines already; a model that adds them again does not know it. */
-static int says_already(struct ethos_turn *turn, const struct ethos_target *target,
-                        struct ethos_view text, const struct ethos_sync_how *how, bool *out_says,
-                        struct ethos_error *error)
+static int check_already_present(struct ethos_turn *turn, const struct ethos_target *target,
+                                 struct ethos_view text, const struct ethos_sync_how *how,
+                                 bool *out_says, struct ethos_error *error)
 {
     struct ethos_file *file;
     *out_says = false;
@@ -241,9 +242,9 @@ static int says_already(struct ethos_turn *turn, const struct ethos_target *targ
     return code;
 }
 
-static int sync_single(enum ethos_action action, const char *argument, struct ethos_turn *turn,
-                       const struct op_call *call, const struct ethos_sync_how *how,
-                       struct ethos_error *error)
+static int sync_one(enum ethos_action action, const char *argument, struct ethos_turn *turn,
+                    const struct op_call *call, const struct ethos_sync_how *how,
+                    struct ethos_error *error)
 {
     struct ethos_target target = report_target(call);
     struct ethos_update update = {
@@ -262,10 +263,10 @@ static int sync_single(enum ethos_action action, const char *argument, struct et
                         "use the action add, without key");
     int code = call->guarded && !call->blind ? check_model_key(turn, &target, error) : ETHOS_OK;
     if (code == ETHOS_OK && call->guarded && action == ETHOS_ACTION_REMOVE)
-        code = find_meant(turn, &target, &update.text, &meant, error);
+        code = restore_hidden_characters(turn, &target, &update.text, &meant, error);
     if (code == ETHOS_OK && call->guarded && !call->blind && action == ETHOS_ACTION_ADD &&
         update.text.size > 0)
-        code = says_already(turn, &target, update.text, how, &said, error);
+        code = check_already_present(turn, &target, update.text, how, &said, error);
     if (code == ETHOS_OK && !said)
         code = ethos_sync(turn, &update, 1, how, error);
     str_release(&meant);
@@ -276,34 +277,36 @@ static int sync_add(struct ethos_turn *turn, const struct op_call *call,
                     const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
     (void)more;
-    return sync_single(ETHOS_ACTION_ADD, "content", turn, call, how, error);
+    return sync_one(ETHOS_ACTION_ADD, "content", turn, call, how, error);
 }
 
 static int sync_replace(struct ethos_turn *turn, const struct op_call *call,
                         const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
     (void)more;
-    return sync_single(ETHOS_ACTION_REPLACE, "content", turn, call, how, error);
+    return sync_one(ETHOS_ACTION_REPLACE, "content", turn, call, how, error);
 }
 
 static int sync_remove(struct ethos_turn *turn, const struct op_call *call,
                        const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
     (void)more;
-    return sync_single(ETHOS_ACTION_REMOVE, "substringMatch", turn, call, how, error);
+    return sync_one(ETHOS_ACTION_REMOVE, "substringMatch", turn, call, how, error);
 }
 
-static int run_add(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_add_text(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     return report_run(sync_add, call, result, error);
 }
 
-static int run_replace(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_replace_file(struct op_call *call, struct op_result *result,
+                            struct ethos_error *error)
 {
     return report_run(sync_replace, call, result, error);
 }
 
-static int run_remove(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_remove_lines(struct op_call *call, struct op_result *result,
+                            struct ethos_error *error)
 {
     return report_run(sync_remove, call, result, error);
 }
@@ -344,10 +347,10 @@ static json_t *file_json(const struct ethos_file *file)
     json_t *json = json_object();
     file_members(file, iso, members);
     for (size_t i = 0; i < FILE_MEMBERS; i++)
-        op_json_put(&json, members[i].name, json_part(members[i].text));
+        op_json_put(&json, members[i].name, part_json(members[i].text));
     if (file->unsettled)
         op_json_put(&json, "unsettled", json_true());
-    put_known(&json, file->known_ms);
+    put_staleness(&json, file->known_ms);
     return json;
 }
 
@@ -377,8 +380,8 @@ static int print_file(const struct ethos_file *file, struct str *out)
 }
 
 /* Text, and with it which text these bytes are. */
-static int give_text(const struct op_call *call, const struct ethos_file *file,
-                     struct op_result *result, struct ethos_error *error)
+static int return_file_text(const struct op_call *call, const struct ethos_file *file,
+                            struct op_result *result, struct ethos_error *error)
 {
     result->printed = call->want_json;
     result->has_text = !call->want_json;
@@ -388,11 +391,11 @@ static int give_text(const struct op_call *call, const struct ethos_file *file,
         return code == ETHOS_LIMIT ? err_set(error, code, "too large to be shown whole")
                                    : err_nomem(error);
     json_t *json = json_pack("{s:o}", "revision", op_json_revision(file->revision));
-    put_known(&json, file->known_ms);
+    put_staleness(&json, file->known_ms);
     return op_return(result, json, error);
 }
 
-static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_get_file(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
     struct ethos_file *file = NULL;
@@ -408,9 +411,9 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
         code = service_locate(turn, file, error);
     if (code == ETHOS_OK)
         code = call->want_json && !call->printed ? op_return(result, file_json(file), error)
-                                                 : give_text(call, file, result, error);
+                                                 : return_file_text(call, file, result, error);
     if (code == ETHOS_OK)
-        result->again = again_new(&seen, -1);
+        result->again = validator_new(&seen, -1);
     result->texts_of = OP_TEXTS_SCOPED;
     ethos_file_free(file);
     ethos_turn_free(turn);
@@ -418,7 +421,8 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
 }
 
 /* The entry that waits for its backend: nobody knows its revision yet. */
-static int give_queued(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int return_queued_file(struct op_call *call, struct op_result *result,
+                              struct ethos_error *error)
 {
     const json_t *row = json_array_get(json_object_get(result->json, "waiting"), 0);
     struct ethos_view text = op_text(call, "content");
@@ -433,17 +437,17 @@ static int give_queued(struct op_call *call, struct op_result *result, struct et
 }
 
 /* An overwrite is a replace; the answer is the entry as it is now, or as it is to be. */
-static int run_write(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_write_file(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    int code = run_replace(call, result, error);
+    int code = run_replace_file(call, result, error);
     if (code != ETHOS_OK || result->code != ETHOS_OK || call->dry_run || !call->want_json)
         return code;
     if (json_object_get(result->json, "queued"))
-        return give_queued(call, result, error);
+        return return_queued_file(call, result, error);
     json_t *warnings = json_incref(json_object_get(result->json, "warnings"));
     json_decref(result->json);
     result->json = NULL;
-    code = run_get(call, result, error);
+    code = run_get_file(call, result, error);
     if (warnings && code == ETHOS_OK)
         op_json_put(&result->json, "warnings", json_incref(warnings));
     json_decref(warnings);
@@ -453,29 +457,29 @@ static int run_write(struct op_call *call, struct op_result *result, struct etho
 /* ---- saving as an editor does -------------------------------------------------------------- */
 
 /* The newest copy of a key. */
-struct newest {
+struct newest_copy {
     const char *key;
     char id[256];
 };
 
-static int note_newest(void *arg, const struct ethos_conflict *conflict)
+static int record_newest_copy(void *arg, const struct ethos_conflict *conflict)
 {
-    struct newest *newest = arg;
+    struct newest_copy *newest = arg;
     if (strcmp(conflict->key, newest->key) == 0)
         snprintf(newest->id, sizeof newest->id, "%s", conflict->id);
     return ETHOS_OK;
 }
 
 /* The text is safe in a copy; the row and the error say where. */
-static int tell_conflict(struct ethos_turn *turn, const struct ethos_target *target,
-                         unsigned places, const struct ethos_sync_how *how,
-                         struct ethos_error *error)
+static int report_save_conflict(struct ethos_turn *turn, const struct ethos_target *target,
+                                unsigned places, const struct ethos_sync_how *how,
+                                struct ethos_error *error)
 {
     struct ethos_file *file = NULL;
     int code = ethos_read(turn, target, &file, error);
     if (code != ETHOS_OK)
         return code;
-    struct newest newest = {file->key, ""};
+    struct newest_copy newest = {file->key, ""};
     struct ethos_error why = {0};
     const struct ethos_outcome outcome = {.kind = ETHOS_OUTCOME_CONFLICT,
                                           .scope = file->scope,
@@ -487,7 +491,7 @@ static int tell_conflict(struct ethos_turn *turn, const struct ethos_target *tar
                    "%s: changed meanwhile in the same %s, where it keeps its text", file->key,
                    places == 1 ? "place" : "places");
     if (!(how->flags & ETHOS_SYNC_DRY_RUN) &&
-        ethos_conflicts(turn, target, note_newest, &newest, NULL) == ETHOS_OK && *newest.id)
+        ethos_conflicts(turn, target, record_newest_copy, &newest, NULL) == ETHOS_OK && *newest.id)
         err_hint(&why, code, "your text is kept: ethos conflicts show %s", newest.id);
     how->each(how->arg, &outcome);
     if (error)
@@ -507,10 +511,11 @@ static int sync_save(struct ethos_turn *turn, const struct op_call *call,
     if (!base.data)
         return ethos_write(turn, &target, how->if_match, text, how, error);
     int code = ethos_save(turn, &target, base, text, how, &places, error);
-    return code == ETHOS_OK && places > 0 ? tell_conflict(turn, &target, places, how, error) : code;
+    return code == ETHOS_OK && places > 0 ? report_save_conflict(turn, &target, places, how, error)
+                                          : code;
 }
 
-static int run_save(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_save_file(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     return report_run(sync_save, call, result, error);
 }
@@ -590,7 +595,7 @@ static int collect_files(struct ethos_turn *turn, json_t **files, struct op_resu
     return *files ? ETHOS_OK : err_nomem(error);
 }
 
-static struct ethos_view shown_part(const struct ethos_block *block, const json_t *file)
+static struct ethos_view shown_file_part(const struct ethos_block *block, const json_t *file)
 {
     static const char *const labels[] = {"About you", "Memory", "Workspace", GLOBAL_LABEL};
     const struct ethos_view parts[] = {block->user_memory, block->project_memory,
@@ -610,11 +615,11 @@ static bool add_shown(const struct ethos_block *block, json_t *files)
 {
     for (size_t i = json_array_size(files); i-- > 0;) {
         json_t *file = json_array_get(files, i);
-        struct ethos_view part = block ? shown_part(block, file) : (struct ethos_view){0};
+        struct ethos_view part = block ? shown_file_part(block, file) : (struct ethos_view){0};
         const char *label = json_string_value(json_object_get(file, "label"));
         if (!part.data && label && strcmp(label, GLOBAL_LABEL) == 0)
             json_array_remove(files, i);
-        else if (block && json_object_set_new(file, "shown", json_part(part)) != 0)
+        else if (block && json_object_set_new(file, "shown", part_json(part)) != 0)
             return false;
     }
     return true;
@@ -685,7 +690,7 @@ static void add_backend(struct op_call *call, const char *personality, json_t **
                     json_pack("{s:I, s:s}", "changes", (json_int_t)waiting.calls, "since", since));
 }
 
-static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_show_files(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
@@ -803,22 +808,22 @@ const struct op ops_memory[] = {
      "echo '{\"action\":\"add\",\"content\":\"We deploy on Fridays\"}' | ethos sync", sync_args,
      OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE, run_sync},
     {"memory.list", "memory show", "Show the files as the agent sees them", "ethos memory show",
-     show_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_show},
+     show_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_show_files},
     {"memory.get", "memory get", "Print one file, byte for byte", "ethos memory get --store user",
-     get_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK | OP_PRINTS, run_get},
+     get_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK | OP_PRINTS, run_get_file},
     {"memory.write", "memory write", "Overwrite one file with standard input",
      "ethos memory write --store user < profile.md", write_args, OP_MEMORY_WRITE,
-     OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT, run_write},
+     OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT, run_write_file},
     {"memory.save", NULL, "Save one file byte for byte, as an editor does", NULL, save_args,
-     OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT, run_save},
+     OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT, run_save_file},
     {"memory.add", "memory add", "Append text to a file", "ethos memory add 'We deploy on Fridays'",
-     text_args, OP_MEMORY_WRITE, OP_WRITES | OP_SHORTHAND, run_add},
+     text_args, OP_MEMORY_WRITE, OP_WRITES | OP_SHORTHAND, run_add_text},
     {"memory.replace", "memory replace", "Replace the whole file with text",
      "ethos memory replace --store user 'Prefers short answers'", text_args, OP_MEMORY_WRITE,
-     OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT | OP_SHORTHAND, run_replace},
+     OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT | OP_SHORTHAND, run_replace_file},
     {"memory.remove", "memory remove", "Remove the lines that contain a text",
      "ethos memory remove 'deploy on Fridays'", remove_args, OP_MEMORY_WRITE,
-     OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT | OP_SHORTHAND, run_remove},
+     OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT | OP_SHORTHAND, run_remove_lines},
     {"memory.paths", "memory paths", "Show the path of every memory file", "ethos memory paths",
      show_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_LOCAL, run_paths},
     {0}};

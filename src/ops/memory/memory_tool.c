@@ -15,8 +15,8 @@ static void add_diff(void *arg, const struct ethos_outcome *outcome)
         str_adds(arg, outcome->diff);
 }
 
-static int give(const struct op_call *call, const struct ethos_reply *reply,
-                struct op_result *result, struct ethos_error *error)
+static int return_tool_reply(const struct op_call *call, const struct ethos_reply *reply,
+                             struct op_result *result, struct ethos_error *error)
 {
     struct ethos_view text = view_of(reply->text, reply->size);
     if (!call->want_json && result->text.size == 0) {
@@ -48,7 +48,7 @@ static int run_tool(struct op_call *call, struct op_result *result, struct ethos
     code = ethos_memory_tool(turn, op_string(call, "scope"), op_text(call, "input"), &how, &reply,
                              error);
     if (code == ETHOS_OK)
-        code = give(call, reply, result, error);
+        code = return_tool_reply(call, reply, result, error);
     ethos_reply_free(reply);
     ethos_turn_free(turn);
     return code;

@@ -50,7 +50,7 @@ static bool add_hunk(void *arg, const struct merge_hunk *hunk)
 }
 
 /* Adds what the last hunk holds, where there are more than an answer has room for. */
-static void add_rest(const struct op_call *call, const struct str *merged, struct hunks *hunks)
+static void add_last_hunk(const struct op_call *call, const struct str *merged, struct hunks *hunks)
 {
     if (hunks->count < MOST_HUNKS)
         return;
@@ -72,8 +72,8 @@ static int check_sizes(const struct op_call *call, struct ethos_error *error)
 }
 
 /* For people the merged text; that places are left to them is told beside it. */
-static int show_text(struct op_result *result, const struct merge_report *report,
-                     struct str *merged, struct ethos_error *error)
+static int return_merged_text(struct op_result *result, const struct merge_report *report,
+                              struct str *merged, struct ethos_error *error)
 {
     result->has_text = true;
     if (str_add(&result->text, str_view(merged)) != ETHOS_OK)
@@ -85,7 +85,8 @@ static int show_text(struct op_result *result, const struct merge_report *report
     return ETHOS_OK;
 }
 
-static int run_merge(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_merge_texts(struct op_call *call, struct op_result *result,
+                           struct ethos_error *error)
 {
     struct str merged;
     struct merge_report report;
@@ -98,9 +99,9 @@ static int run_merge(struct op_call *call, struct op_result *result, struct etho
                     call->want_json ? add_hunk : NULL, &hunks, &report) != ETHOS_OK)
         code = err_nomem(error);
     else if (!call->want_json)
-        code = show_text(result, &report, &merged, error);
+        code = return_merged_text(result, &report, &merged, error);
     if (code == ETHOS_OK && call->want_json) {
-        add_rest(call, &merged, &hunks);
+        add_last_hunk(call, &merged, &hunks);
         code = op_return(result,
                          json_pack("{s:o, s:b, s:O}", "merged", json_text(str_view(&merged)),
                                    "clean", report.conflicts == 0, "hunks", hunks.rows),
@@ -126,5 +127,5 @@ static const struct op_arg merge_args[] = {
 const struct op ops_merging[] = {{"memory.merge", "memory merge",
                                   "Merge two versions of a text, and print the result",
                                   "ethos memory merge base.md yours.md theirs.md", merge_args,
-                                  OP_MEMORY_READ, OP_IDEMPOTENT, run_merge},
+                                  OP_MEMORY_READ, OP_IDEMPOTENT, run_merge_texts},
                                  {0}};

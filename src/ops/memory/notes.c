@@ -37,7 +37,8 @@
 
 /* ---- the index in the prompt ------------------------------------------------------------------ */
 
-static const struct ethos_omission *left_out(const struct ethos_block *block, const char *scope)
+static const struct ethos_omission *find_omission(const struct ethos_block *block,
+                                                  const char *scope)
 {
     for (size_t i = 0; block && i < block->omitted_count; i++) {
         const struct ethos_omission *row = &block->omitted[i];
@@ -49,8 +50,8 @@ static const struct ethos_omission *left_out(const struct ethos_block *block, co
 }
 
 /* The section of a scope; absent when the block does not show it. */
-static struct ethos_view shown_part(const struct ethos_turn *turn, const struct ethos_block *block,
-                                    const char *scope)
+static struct ethos_view shown_index_part(const struct ethos_turn *turn,
+                                          const struct ethos_block *block, const char *scope)
 {
     const struct ethos_context *context = ethos_turn_context(turn);
     struct ethos_view part = {0};
@@ -84,8 +85,8 @@ static int hooks_gauge(struct ethos_turn *turn, const char *scope, struct op_res
     if (code == ETHOS_OK)
         code = ethos_read(turn, &target, &file, error);
     if (code == ETHOS_OK)
-        *out = json_pack("{s:I, s:I}", "notes", count_lines(shown_part(turn, block, scope)), "of",
-                         count_lines(view_of(file->text, file->size)));
+        *out = json_pack("{s:I, s:I}", "notes", count_lines(shown_index_part(turn, block, scope)),
+                         "of", count_lines(view_of(file->text, file->size)));
     if (code == ETHOS_OK && !*out)
         code = err_nomem(error);
     if (block && result && result->code == ETHOS_OK) {
@@ -110,8 +111,8 @@ static int index_gauge(struct ethos_turn *turn, const char *scope, bool with_hoo
     int code = ethos_prefetch(turn, &options, &block, error);
     if (code != ETHOS_OK)
         return code;
-    const struct ethos_omission *omitted = left_out(block, scope);
-    struct ethos_view part = shown_part(turn, block, scope);
+    const struct ethos_omission *omitted = find_omission(block, scope);
+    struct ethos_view part = shown_index_part(turn, block, scope);
     json_int_t shown = part.data ? (json_int_t)utf8_units(part) : -1,
                lost = omitted ? (json_int_t)omitted->chars : 0;
     json_int_t room = block ? (json_int_t)(service_settings(turn)->max_chars - block->chars) : 0;
@@ -153,7 +154,7 @@ static const char *named_scope(const struct op_call *call)
  * What to do when there is a note of this title. A model says so, and replaces only what it has read: else it is
  * shown the note.
  */
-static enum ethos_again named_again(const struct op_call *call)
+static enum ethos_again named_duplicate_rule(const struct op_call *call)
 {
     const char *mode = op_string(call, "mode");
     bool replace = op_flag(call, "replace") || (mode && strcmp(mode, "replace") == 0);
@@ -174,11 +175,12 @@ static struct ethos_fact named_fact(const struct op_call *call)
         .hook = op_text(call, "hook"),
         .type = op_string(call, "type"),
         .scope = named_scope(call),
-        .again = named_again(call),
+        .again = named_duplicate_rule(call),
     };
 }
 
-static int put_new(json_t *object, const char *name, json_t *value, struct ethos_error *error)
+static int set_new_member(json_t *object, const char *name, json_t *value,
+                          struct ethos_error *error)
 {
     return json_object_set_new(object, name, value) == 0 ? ETHOS_OK : err_nomem(error);
 }
@@ -222,46 +224,47 @@ static int add_advice(struct ethos_turn *turn, const struct op_call *call,
         const struct ethos_target target = {NULL, kept->scope, kept->key};
         code = ethos_read(turn, &target, &file, error);
         if (code == ETHOS_OK)
-            code = put_new(more, "content", json_text(view_of(file->text, file->size)), error);
+            code = set_new_member(more, "content", json_text(view_of(file->text, file->size)),
+                                  error);
         if (code == ETHOS_OK)
-            code = put_new(more, "revision", op_json_revision(file->revision), error);
+            code = set_new_member(more, "revision", op_json_revision(file->revision), error);
         if (code == ETHOS_OK)
-            code = put_new(more, "warning", json_string(EXISTS_WARNING), error);
+            code = set_new_member(more, "warning", json_string(EXISTS_WARNING), error);
         ethos_file_free(file);
     } else if (strcmp(kept->effect, "unchanged") != 0) {
-        code = put_new(more, "similar", similar_json(turn, kept), error);
+        code = set_new_member(more, "similar", similar_json(turn, kept), error);
         if (code == ETHOS_OK && has_secret(call))
-            code = put_new(more, "warning", json_string(SECRET_WARNING), error);
+            code = set_new_member(more, "warning", json_string(SECRET_WARNING), error);
     }
     return code;
 }
 
 /* Reports what became of the fact, and how the index fits into the prompt. */
-static int report_kept(struct ethos_turn *turn, const struct op_call *call,
-                       const struct ethos_kept *kept, json_t *more, struct ethos_error *error)
+static int report_saved_note(struct ethos_turn *turn, const struct op_call *call,
+                             const struct ethos_kept *kept, json_t *more, struct ethos_error *error)
 {
     json_t *gauge = NULL;
     if (index_gauge(turn, kept->scope, false, NULL, &gauge, NULL) != ETHOS_OK)
         gauge = json_null(); // what was done is done
     int code = gauge ? ETHOS_OK : err_nomem(error);
     if (code == ETHOS_OK)
-        code = put_new(more, "effect", json_string(kept->effect), error);
+        code = set_new_member(more, "effect", json_string(kept->effect), error);
     if (code == ETHOS_OK)
-        code = put_new(more, "scope", json_string(kept->scope), error);
+        code = set_new_member(more, "scope", json_string(kept->scope), error);
     if (code == ETHOS_OK)
-        code = put_new(more, "key", json_string(kept->key), error);
+        code = set_new_member(more, "key", json_string(kept->key), error);
     if (code == ETHOS_OK)
-        code = put_new(more, "path", op_json_path(turn, kept->scope, kept->key), error);
+        code = set_new_member(more, "path", op_json_path(turn, kept->scope, kept->key), error);
     if (code == ETHOS_OK)
         code = add_advice(turn, call, kept, more, error);
     if (code == ETHOS_OK)
-        return put_new(more, "index", gauge, error);
+        return set_new_member(more, "index", gauge, error);
     json_decref(gauge);
     return code;
 }
 
 /* Two arguments of which only one makes sense. */
-static int refuse_both(const char *one, const char *other, struct ethos_error *error)
+static int refuse_both_arguments(const char *one, const char *other, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_INVALID, "'%s' and '%s' exclude each other", one, other);
     return err_hint(error, code, "leave one of them out");
@@ -273,13 +276,13 @@ static int remember_note(struct ethos_turn *turn, const struct op_call *call,
     struct ethos_kept kept;
     const struct ethos_fact fact = named_fact(call);
     if (op_flag(call, "replace") && op_flag(call, "new"))
-        return refuse_both("replace", "new", error);
+        return refuse_both_arguments("replace", "new", error);
     if (op_string(call, "mode") && (op_flag(call, "replace") || op_flag(call, "new")))
-        return refuse_both("mode", op_flag(call, "new") ? "new" : "replace", error);
+        return refuse_both_arguments("mode", op_flag(call, "new") ? "new" : "replace", error);
     if (op_string(call, "about") && op_string(call, "scope"))
-        return refuse_both("about", "scope", error);
+        return refuse_both_arguments("about", "scope", error);
     int code = ethos_remember(turn, &fact, how, &kept, error);
-    return code == ETHOS_OK ? report_kept(turn, call, &kept, more, error) : code;
+    return code == ETHOS_OK ? report_saved_note(turn, call, &kept, more, error) : code;
 }
 
 static int run_remember(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -303,8 +306,8 @@ static json_t *note_json(const struct ethos_note *note)
 
 #define LIST_PAGE 200 /* notes, unless a limit is given */
 
-struct listing {
-    struct pages pages;
+struct note_listing {
+    struct row_pages pages;
     json_t *findings; /* of the last check, by key: {"key": [finding]} */
     const char *type;
     bool stale;
@@ -335,9 +338,9 @@ static json_t *findings_by_key(const json_t *findings)
     return by_key;
 }
 
-static int add_row(void *arg, const struct ethos_note *note)
+static int add_note_row(void *arg, const struct ethos_note *note)
 {
-    struct listing *listing = arg;
+    struct note_listing *listing = arg;
     json_t *findings = json_object_get(listing->findings, note->key);
     bool stale = note->stale || json_array_size(findings) > 0;
     bool wanted = (stale || !listing->stale) &&
@@ -360,7 +363,7 @@ static int add_row(void *arg, const struct ethos_note *note)
 
 /* Of one note, or of those behind `after` (NULL: all). */
 static int list_notes(struct ethos_turn *turn, const char *scope, const char *key,
-                      const char *after, struct listing *listing, struct ethos_error *error)
+                      const char *after, struct note_listing *listing, struct ethos_error *error)
 {
     json_t *findings = NULL;
     int code = notes_check_last(turn, scope, &findings, error);
@@ -369,20 +372,21 @@ static int list_notes(struct ethos_turn *turn, const char *scope, const char *ke
     if (code == ETHOS_OK && !listing->findings)
         code = ETHOS_NOMEM;
     if (code == ETHOS_OK)
-        code = key ? notes_tell(turn, scope, key, add_row, listing, error)
-                   : notes_walk(turn, scope, after, add_row, listing, error);
+        code = key ? notes_pass_one(turn, scope, key, add_note_row, listing, error)
+                   : notes_walk(turn, scope, after, add_note_row, listing, error);
     json_decref(listing->findings);
     if (code == 1 && listing->more)
         return ETHOS_OK;
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_list_notes(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
     char scope[ETHOS_MAX_SCOPE];
     json_t *gauge = NULL;
-    struct listing listing = {.type = op_string(call, "type"), .stale = op_flag(call, "stale")};
+    struct note_listing listing = {.type = op_string(call, "type"),
+                                   .stale = op_flag(call, "stale")};
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
@@ -390,7 +394,7 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     listing.limit = pages_limit(&listing.pages, LIST_PAGE);
     code = notes_scope(turn, op_string(call, "scope"), scope, error);
     if (code == ETHOS_OK && !op_string(call, "cursor"))
-        notes_settle(turn, scope);
+        notes_record_external_edits(turn, scope);
     if (code == ETHOS_OK)
         code = list_notes(turn, scope, NULL, op_string(call, "cursor"), &listing, error);
     if (code == ETHOS_OK)
@@ -412,7 +416,7 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
 static int show_note(struct ethos_turn *turn, const struct op_call *call, const char *scope,
                      const char *key, struct op_result *result, struct ethos_error *error)
 {
-    struct listing listing = {.limit = 1};
+    struct note_listing listing = {.limit = 1};
     struct ethos_file *file = NULL;
     const struct ethos_target target = {NULL, scope, key};
     int code = ethos_read(turn, &target, &file, error);
@@ -448,7 +452,7 @@ static void settle_note(struct ethos_turn *turn, const char *scope, const char *
         provider->ops->settle(provider, scope, key, NULL);
 }
 
-static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_show_note(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
     char scope[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
@@ -467,7 +471,7 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
 /* ---- get -------------------------------------------------------------------------------------- */
 
 /* The key that a name is when it is that of a file; false: it is too long for one. */
-static bool key_of(const char *name, char out[ETHOS_MAX_KEY + 1])
+static bool file_key_of_name(const char *name, char out[ETHOS_MAX_KEY + 1])
 {
     struct ethos_view text = view_str(name);
     size_t more = view_ends(text, VIEW(".md")) ? 0 : 3;
@@ -480,8 +484,9 @@ static bool key_of(const char *name, char out[ETHOS_MAX_KEY + 1])
 }
 
 /* The file of a name; mostly the name is that of a file, and then no other is looked at: seen tells. */
-static int read_named(struct ethos_turn *turn, const char *given, const char *name,
-                      struct ethos_file **out, struct service_seen *seen, struct ethos_error *error)
+static int read_named_note(struct ethos_turn *turn, const char *given, const char *name,
+                           struct ethos_file **out, struct service_seen *seen,
+                           struct ethos_error *error)
 {
     char scope[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
     struct ethos_target target = {NULL, scope, key};
@@ -489,7 +494,7 @@ static int read_named(struct ethos_turn *turn, const char *given, const char *na
     if (found != ETHOS_OK)
         return found;
     int code = ETHOS_NOTFOUND;
-    if (key_of(name, key) && scope_key_visible(key) && strcmp(key, INDEX) != 0)
+    if (file_key_of_name(name, key) && scope_key_visible(key) && strcmp(key, INDEX) != 0)
         code = service_read(turn, &target, out, seen, error);
     if (code == ETHOS_OK && (*out)->text)
         return ETHOS_OK;
@@ -533,17 +538,17 @@ static int return_note(const struct op_call *call, struct ethos_turn *turn,
     return told ? op_return_members(call, result, error) : err_nomem(error);
 }
 
-static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_get_note(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
     struct ethos_file *file = NULL;
     struct service_seen seen = {0};
     const char *name = op_string(call, "name");
-    int64_t day = again_day(service_now_ms(call->ethos));
+    int64_t day = validator_day(service_now_ms(call->ethos));
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = read_named(turn, op_string(call, "scope"), name, &file, &seen, error);
+    code = read_named_note(turn, op_string(call, "scope"), name, &file, &seen, error);
     if (code == ETHOS_OK && !file->text)
         code = err_set(error, ETHOS_NOTFOUND, "no such note: %s", name);
     if (code == ETHOS_OK && !call->members)
@@ -551,7 +556,7 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
     if (code == ETHOS_OK)
         code = return_note(call, turn, file, result, error);
     if (code == ETHOS_OK && call->again)
-        result->again = again_new(&seen, day); // how old it is, it says
+        result->again = validator_new(&seen, day); // how old it is, it says
     result->texts_of = OP_TEXTS_SCOPED;
     ethos_file_free(file);
     ethos_turn_free(turn);
@@ -561,8 +566,8 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
 /* ---- remove, move, reindex -------------------------------------------------------------------- */
 
 /* What is removed or renamed is named with its scope; a note of another scope is pointed at. */
-static int point_elsewhere(struct ethos_turn *turn, const struct op_call *call, int code,
-                           struct ethos_error *error)
+static int hint_other_scope(struct ethos_turn *turn, const struct op_call *call, int code,
+                            struct ethos_error *error)
 {
     char scope[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
     bool lost = code == ETHOS_NOTFOUND && !op_string(call, "scope");
@@ -572,8 +577,9 @@ static int point_elsewhere(struct ethos_turn *turn, const struct op_call *call, 
 }
 
 /* Whose note is changed: for a model, which read it and names its revision, that which note_read shows. */
-static int changed_scope(struct ethos_turn *turn, const struct op_call *call,
-                         char room[ETHOS_MAX_SCOPE], const char **out, struct ethos_error *error)
+static int choose_changed_scope(struct ethos_turn *turn, const struct op_call *call,
+                                char room[ETHOS_MAX_SCOPE], const char **out,
+                                struct ethos_error *error)
 {
     char key[ETHOS_MAX_KEY + 1];
     *out = op_string(call, "scope");
@@ -584,53 +590,54 @@ static int changed_scope(struct ethos_turn *turn, const struct op_call *call,
 }
 
 /* Whether what is removed from a scope cannot be restored. */
-static bool is_final(const struct ethos_turn *turn, const char *scope)
+static bool is_removal_final(const struct ethos_turn *turn, const char *scope)
 {
     char whole[ETHOS_MAX_SCOPE];
     return notes_scope(turn, scope, whole, NULL) == ETHOS_OK &&
            !SLOT_PROVIDER(service_provider(turn, whole, NULL), history);
 }
 
-static int take_away(struct ethos_turn *turn, const struct op_call *call,
-                     const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+static int remove_note(struct ethos_turn *turn, const struct op_call *call,
+                       const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
     char room[ETHOS_MAX_SCOPE];
     const char *scope;
-    int code = changed_scope(turn, call, room, &scope, error);
+    int code = choose_changed_scope(turn, call, room, &scope, error);
     if (code == ETHOS_OK)
         code = ethos_note_remove(turn, scope, op_string(call, "name"), how, error);
-    if (code == ETHOS_OK && is_final(turn, scope))
+    if (code == ETHOS_OK && is_removal_final(turn, scope))
         op_json_put(&more, "final", json_true());
-    return point_elsewhere(turn, call, code, error);
+    return hint_other_scope(turn, call, code, error);
 }
 
-static int write_note(struct ethos_turn *turn, const struct op_call *call,
-                      const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+static int change_note(struct ethos_turn *turn, const struct op_call *call,
+                       const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
     char room[ETHOS_MAX_SCOPE];
     const char *scope;
     struct ethos_kept kept = {0};
     const struct notes_change change = {op_text(call, "content"), op_text(call, "hook"),
                                         op_text(call, "title")};
-    int code = changed_scope(turn, call, room, &scope, error);
+    int code = choose_changed_scope(turn, call, room, &scope, error);
     if (code == ETHOS_OK)
         code = notes_write(turn, scope, op_string(call, "name"), &change, how, &kept, error);
-    return code == ETHOS_OK ? report_kept(turn, call, &kept, more, error)
-                            : point_elsewhere(turn, call, code, error);
+    return code == ETHOS_OK ? report_saved_note(turn, call, &kept, more, error)
+                            : hint_other_scope(turn, call, code, error);
 }
 
-static int run_write(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_write_note(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return report_run(write_note, call, result, error);
+    return report_run(change_note, call, result, error);
 }
 
-static int run_remove(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_remove_note(struct op_call *call, struct op_result *result,
+                           struct ethos_error *error)
 {
-    return report_run(take_away, call, result, error);
+    return report_run(remove_note, call, result, error);
 }
 
-static int move(struct ethos_turn *turn, const struct op_call *call,
-                const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+static int move_note(struct ethos_turn *turn, const struct op_call *call,
+                     const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
     char key[ETHOS_MAX_KEY + 1], from[ETHOS_MAX_SCOPE], to[ETHOS_MAX_SCOPE];
     const char *name = op_string(call, "name"), *new_name = op_string(call, "newName");
@@ -641,51 +648,52 @@ static int move(struct ethos_turn *turn, const struct op_call *call,
     int code = new_name ? ethos_note_move(turn, scope, name, new_name, how, key, error)
                         : notes_transfer(turn, name, scope, how, from, key, error);
     if (new_name && code != ETHOS_OK)
-        return point_elsewhere(turn, call, code, error);
+        return hint_other_scope(turn, call, code, error);
     if (code == ETHOS_OK && !new_name)
-        code = put_new(more, "from", json_string(from), error);
+        code = set_new_member(more, "from", json_string(from), error);
     if (code == ETHOS_OK && !new_name)
         code = notes_scope(turn, scope, to, error);
     if (code == ETHOS_OK && !new_name)
-        code = put_new(more, "to", json_string(to), error);
-    return code == ETHOS_OK ? put_new(more, "key", json_string(key), error) : code;
+        code = set_new_member(more, "to", json_string(to), error);
+    return code == ETHOS_OK ? set_new_member(more, "key", json_string(key), error) : code;
 }
 
-static int run_move(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_move_note(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return report_run(move, call, result, error);
+    return report_run(move_note, call, result, error);
 }
 
-struct mends {
+struct index_fixes {
     json_t *rows;
     size_t count, most;
 };
 
-static void add_mend(void *arg, const char *problem, const char *key, uint64_t line)
+static void add_index_fix(void *arg, const char *problem, const char *key, uint64_t line)
 {
-    struct mends *mends = arg;
+    struct index_fixes *mends = arg;
     if (mends->count++ < mends->most)
         op_json_push(&mends->rows, json_pack("{s:s, s:s, s:I}", "problem", problem, "key", key,
                                              "line", (json_int_t)line));
 }
 
-static int reindex(struct ethos_turn *turn, const struct op_call *call,
-                   const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+static int reindex_notes(struct ethos_turn *turn, const struct op_call *call,
+                         const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
-    struct mends mends = {json_array(), 0, call->whole_lists ? SIZE_MAX : PAGES_ROWS};
-    int code = ethos_notes_reindex(turn, op_string(call, "scope"), how, add_mend, &mends, error);
+    struct index_fixes mends = {json_array(), 0, call->whole_lists ? SIZE_MAX : PAGES_ROWS};
+    int code = ethos_notes_reindex(turn, op_string(call, "scope"), how, add_index_fix, &mends,
+                                   error);
     if (code == ETHOS_OK && mends.count > mends.most)
-        code = put_new(more, "moreMended", json_integer((json_int_t)(mends.count - mends.most)),
-                       error);
+        code = set_new_member(more, "moreMended",
+                              json_integer((json_int_t)(mends.count - mends.most)), error);
     if (code == ETHOS_OK)
-        return put_new(more, "mended", mends.rows, error);
+        return set_new_member(more, "mended", mends.rows, error);
     json_decref(mends.rows);
     return code;
 }
 
 static int run_reindex(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return report_run(reindex, call, result, error);
+    return report_run(reindex_notes, call, result, error);
 }
 
 /* ---- check ------------------------------------------------------------------------------------ */
@@ -697,8 +705,8 @@ static void add_finding(void *arg, const struct note_finding *finding)
                                 json_text(view_str(finding->text)), "fixed", finding->fixed));
 }
 
-static int check(struct ethos_turn *turn, const struct op_call *call,
-                 const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+static int check_notes(struct ethos_turn *turn, const struct op_call *call,
+                       const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
     const struct notes_check what = {op_string(call, "scope"), op_string(call, "name"),
                                      op_flag(call, "fix"), op_flag(call, "confirm")};
@@ -722,15 +730,16 @@ static int check(struct ethos_turn *turn, const struct op_call *call,
     return code;
 }
 
-static int run_check(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_check_notes(struct op_call *call, struct op_result *result,
+                           struct ethos_error *error)
 {
-    return report_run(check, call, result, error);
+    return report_run(check_notes, call, result, error);
 }
 
 /* ---- promote ---------------------------------------------------------------------------------- */
 
-static int promote(struct ethos_turn *turn, const struct op_call *call,
-                   const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+static int promote_note(struct ethos_turn *turn, const struct op_call *call,
+                        const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
     char *path = NULL;
     const struct notes_promote what = {op_string(call, "scope"), op_string(call, "name"),
@@ -738,14 +747,14 @@ static int promote(struct ethos_turn *turn, const struct op_call *call,
                                        op_flag(call, "replace")};
     int code = notes_promote(turn, &what, how, &path, error);
     if (code == ETHOS_OK)
-        code = put_new(more, "skill", op_json_string(path), error);
+        code = set_new_member(more, "skill", op_json_string(path), error);
     free(path);
     return code;
 }
 
 static int run_promote(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return report_run(promote, call, result, error);
+    return report_run(promote_note, call, result, error);
 }
 
 /* ---- the rows --------------------------------------------------------------------------------- */
@@ -821,25 +830,25 @@ const struct op ops_notes[] = {
      "ethos remember 'Tests need a running Redis' --title 'Running the tests'", remember_args,
      OP_MEMORY_WRITE, OP_WRITES, run_remember},
     {"notes.list", "notes list", "List the notes, and how the index fits into the prompt",
-     "ethos notes list --stale", list_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_list},
+     "ethos notes list --stale", list_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_list_notes},
     {"notes.show", "notes show", "Show one note", "ethos notes show running-the-tests", name_args,
-     OP_MEMORY_READ, OP_IDEMPOTENT, run_show},
+     OP_MEMORY_READ, OP_IDEMPOTENT, run_show_note},
     {"notes.get", NULL, "Read one note, at a cost that does not grow with the others", NULL,
-     name_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_get},
+     name_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_get_note},
     {"notes.edit", "notes edit", "Edit one note in your editor",
      "ethos notes edit running-the-tests", remove_args, OP_MEMORY_WRITE,
      OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL, NULL},
     {"notes.write", "notes write", "Change the text, hook or title of a note",
      "ethos notes write staging-host 'Staging runs on host-b'", write_args, OP_MEMORY_WRITE,
-     OP_WRITES | OP_DESTRUCTIVE, run_write},
+     OP_WRITES | OP_DESTRUCTIVE, run_write_note},
     {"notes.remove", "notes rm", "Remove a note and its index line",
      "ethos notes rm running-the-tests", remove_args, OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE,
-     run_remove},
+     run_remove_note},
     {"notes.move", "notes mv", "Rename a note, or move it to another scope",
      "ethos notes mv running-the-tests 'How to test'", move_args, OP_MEMORY_WRITE, OP_WRITES,
-     run_move},
+     run_move_note},
     {"notes.check", "notes check", "Check the files, symbols, dates and links that notes mention",
-     "ethos notes check", check_args, OP_MEMORY_WRITE, OP_WRITES | OP_IDEMPOTENT, run_check},
+     "ethos notes check", check_args, OP_MEMORY_WRITE, OP_WRITES | OP_IDEMPOTENT, run_check_notes},
     {"notes.reindex", "notes reindex", "Make the index agree with the files", "ethos notes reindex",
      scope_args, OP_MEMORY_WRITE, OP_WRITES | OP_IDEMPOTENT, run_reindex},
     {"notes.promote", "notes promote", "Turn a note into a skill and leave a link to it",

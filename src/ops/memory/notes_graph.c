@@ -24,7 +24,7 @@
 struct graph {
     int64_t now_ms;
     json_t *reasons; /* of the last check: {"key": "text"} */
-    struct pages nodes;
+    struct row_pages nodes;
     const char *after; /* the cursor of the page before; NULL: begun */
     size_t limit;
     char last[ETHOS_MAX_KEY + 1];
@@ -53,14 +53,14 @@ static json_t *reasons_of(const json_t *findings)
 }
 
 /* Why a note should be looked at, or NULL: it says so itself, or the last check found something. */
-static const char *stale_of(const struct graph *graph, const struct ethos_note *note)
+static const char *stale_reason(const struct graph *graph, const struct ethos_note *note)
 {
     return note->stale ? note->stale
                        : json_string_value(json_object_get(graph->reasons, note->key));
 }
 
 /* Days since somebody vouched for it, made it, or touched the file; null when that is not known. */
-static json_t *age_of(const struct graph *graph, const struct ethos_note *note)
+static json_t *age_json(const struct graph *graph, const struct ethos_note *note)
 {
     const char *const dates[] = {note->verified, note->created};
     int64_t ms = note->mtime_ms;
@@ -79,14 +79,14 @@ static int add_node(struct graph *graph, const struct ethos_note *note)
     return pages_add(&graph->nodes,
                      json_pack("{s:s, s:o, s:o, s:o, s:b, s:o}", "key", note->key, "title",
                                json_text(view_str(note->title)), "type", op_json_string(note->type),
-                               "stale", op_json_string(stale_of(graph, note)), "listed",
-                               note->listed, "age", age_of(graph, note)));
+                               "stale", op_json_string(stale_reason(graph, note)), "listed",
+                               note->listed, "age", age_json(graph, note)));
 }
 
 /* ---- names and links -------------------------------------------------------------------------- */
 
 /* The first note of a name has it. */
-static void add_name(struct graph *graph, struct ethos_view name, const char *key)
+static void add_link_name(struct graph *graph, struct ethos_view name, const char *key)
 {
     str_clear(&graph->word);
     str_add(&graph->word, view_trim(name));
@@ -95,17 +95,17 @@ static void add_name(struct graph *graph, struct ethos_view name, const char *ke
                     str_code(&graph->word) == ETHOS_OK ? json_string(key) : NULL);
 }
 
-static void add_names(struct graph *graph, const struct ethos_note *note)
+static void add_note_names(struct graph *graph, const struct ethos_note *note)
 {
     struct note parsed;
     struct str name;
     str_init(&name, ETHOS_MAX_READ_BYTES);
     note_parse(note->text, &parsed);
     note_value(parsed.name, &name);
-    add_name(graph, view_str(note->key), note->key);
-    add_name(graph, view_of(note->key, strlen(note->key) - strlen(".md")), note->key);
-    add_name(graph, view_str(note->title), note->key);
-    add_name(graph, str_view(&name), note->key);
+    add_link_name(graph, view_str(note->key), note->key);
+    add_link_name(graph, view_of(note->key, strlen(note->key) - strlen(".md")), note->key);
+    add_link_name(graph, view_str(note->title), note->key);
+    add_link_name(graph, str_view(&name), note->key);
     if (str_code(&name) != ETHOS_OK)
         op_json_put(&graph->names, "", NULL);
     str_release(&name);
@@ -125,14 +125,14 @@ static void add_links(struct graph *graph, const struct ethos_note *note)
     op_json_put(&graph->links, note->key, own);
 }
 
-static int take_note(void *arg, const struct ethos_note *note)
+static int add_note_to_graph(void *arg, const struct ethos_note *note)
 {
     struct graph *graph = arg;
     if (graph->after && notes_cursor_next(graph->after, note->key))
         graph->after = NULL;
     bool begun = !graph->after, full = json_array_size(graph->nodes.rows) >= graph->limit;
     int code = ETHOS_OK;
-    add_names(graph, note); // a link may lead to any page
+    add_note_names(graph, note); // a link may lead to any page
     if (begun && !full) {
         code = add_node(graph, note);
         add_links(graph, note);
@@ -146,7 +146,7 @@ static int take_note(void *arg, const struct ethos_note *note)
 }
 
 /* The key that a link means: a name as it is, or what a title would be called; NULL: none. */
-static const char *find_target(struct graph *graph, const char *name)
+static const char *find_link_target(struct graph *graph, const char *name)
 {
     const json_t *key = json_object_get(graph->names, name);
     if (!key) {
@@ -164,7 +164,7 @@ static json_t *link_rows(struct graph *graph)
     json_object_foreach (graph->links, from, own) {
         json_t *seen = json_object();
         json_object_foreach (own, name, unused) {
-            const char *to = find_target(graph, name);
+            const char *to = find_link_target(graph, name);
             const char *shown = to ? to : name;
             if (json_object_get(seen, shown) || strcmp(shown, from) == 0)
                 continue;
@@ -181,8 +181,8 @@ static json_t *link_rows(struct graph *graph)
 
 /* ---- the operation ---------------------------------------------------------------------------- */
 
-static int build(struct ethos_turn *turn, const char *scope, struct graph *graph,
-                 struct op_result *result, struct ethos_error *error)
+static int build_graph(struct ethos_turn *turn, const char *scope, struct graph *graph,
+                       struct op_result *result, struct ethos_error *error)
 {
     json_t *findings = NULL;
     int code = notes_check_last(turn, scope, &findings, error);
@@ -191,7 +191,7 @@ static int build(struct ethos_turn *turn, const char *scope, struct graph *graph
     if (code == ETHOS_OK && !graph->reasons)
         code = ETHOS_NOMEM;
     if (code == ETHOS_OK)
-        code = ethos_notes(turn, scope, take_note, graph, error);
+        code = ethos_notes(turn, scope, add_note_to_graph, graph, error);
     if (code == ETHOS_OK && graph->after)
         code = pages_refuse(error);
     if (code == ETHOS_OK)
@@ -221,9 +221,9 @@ static int run_graph(struct op_call *call, struct op_result *result, struct etho
     str_init(&graph.word, ETHOS_MAX_READ_BYTES);
     code = notes_scope(turn, op_string(call, "scope"), scope, error);
     if (code == ETHOS_OK && !op_string(call, "cursor"))
-        notes_settle(turn, scope);
+        notes_record_external_edits(turn, scope);
     if (code == ETHOS_OK)
-        code = build(turn, scope, &graph, result, error);
+        code = build_graph(turn, scope, &graph, result, error);
     str_release(&graph.word);
     json_decref(graph.nodes.rows);
     json_decref(graph.names);

@@ -28,14 +28,14 @@ static bool is_agent(const struct op_call *call)
 }
 
 /* What the caller may see: NULL for all, else the name whose own it is. */
-static const char *own_actor(const struct op_call *call)
+static const char *visible_actor(const struct op_call *call)
 {
     return !is_agent(call) ? NULL : call->actor ? call->actor : "agent";
 }
 
 /* A turn that reaches a scope: a personality may have a backend of its own. */
-static int turn_for(const struct op_call *call, const char *scope, struct ethos_turn **out,
-                    struct ethos_error *error)
+static int open_turn_for_scope(const struct op_call *call, const char *scope,
+                               struct ethos_turn **out, struct ethos_error *error)
 {
     enum scope_kind kind;
     const char *id;
@@ -63,10 +63,11 @@ static int personality_scope(const struct op_call *call, char out[ETHOS_MAX_SCOP
 
 /* ---- showing ----------------------------------------------------------------------------------- */
 
-static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_list_pending(struct op_call *call, struct op_result *result,
+                            struct ethos_error *error)
 {
     json_t *rows;
-    int code = review_list(call->ethos, NULL, own_actor(call), &rows, error);
+    int code = review_list(call->ethos, NULL, visible_actor(call), &rows, error);
     return code == ETHOS_OK ? op_return(result, json_pack("{s:o}", "pending", rows), error) : code;
 }
 
@@ -76,12 +77,12 @@ static int run_wire_list(struct op_call *call, struct op_result *result, struct 
     char scope[ETHOS_MAX_SCOPE];
     int code = personality_scope(call, scope, error);
     if (code == ETHOS_OK)
-        code = review_list(call->ethos, scope, own_actor(call), &rows, error);
+        code = review_list(call->ethos, scope, visible_actor(call), &rows, error);
     return code == ETHOS_OK ? op_return(result, json_pack("{s:o}", "pending", rows), error) : code;
 }
 
 /* The reasons as sentences. */
-static json_t *sentences_of(const struct pending *pending)
+static json_t *reasons_json(const struct pending *pending)
 {
     size_t index;
     json_t *name, *sentences = json_array();
@@ -95,7 +96,7 @@ static json_t *sentences_of(const struct pending *pending)
 }
 
 /* The rule that would admit more of the kind, as its line; null where none may. */
-static json_t *rule_of(const struct pending *pending)
+static json_t *rule_json(const struct pending *pending)
 {
     static const unsigned may = WHY_MODE | WHY_AUTOMATED;
     struct policy_rule rule;
@@ -124,15 +125,15 @@ static json_t *rule_of(const struct pending *pending)
     return json ? json : json_null();
 }
 
-static int show(const struct op_call *call, json_t *row, struct op_result *result,
-                struct ethos_error *error)
+static int return_pending(const struct op_call *call, json_t *row, struct op_result *result,
+                          struct ethos_error *error)
 {
     struct pending pending;
     struct ethos_turn *turn;
     struct review_effect effect;
     if (!pending_read(row, &pending))
         return err_set(error, ETHOS_CORRUPT, "this is no write that waits");
-    int code = turn_for(call, pending.scope, &turn, error);
+    int code = open_turn_for_scope(call, pending.scope, &turn, error);
     if (code != ETHOS_OK)
         return code;
     code = review_preview(turn, &pending, &effect, error);
@@ -140,8 +141,8 @@ static int show(const struct op_call *call, json_t *row, struct op_result *resul
     if (json) {
         op_json_put(&json, "hash", json_string(effect.hash));
         op_json_put(&json, "moved", json_boolean(effect.moved));
-        op_json_put(&json, "reasons", sentences_of(&pending));
-        op_json_put(&json, "rule", rule_of(&pending));
+        op_json_put(&json, "reasons", reasons_json(&pending));
+        op_json_put(&json, "rule", rule_json(&pending));
         op_json_put(&json, "diff", json_text(str_view(&effect.diff)));
     }
     review_effect_release(&effect);
@@ -149,17 +150,18 @@ static int show(const struct op_call *call, json_t *row, struct op_result *resul
     return code == ETHOS_OK ? op_return(result, json, error) : code;
 }
 
-static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_show_pending(struct op_call *call, struct op_result *result,
+                            struct ethos_error *error)
 {
     json_t *row;
     int code = review_find(call->ethos, NULL, op_text(call, "id"), &row, error);
     if (code != ETHOS_OK)
         return code;
-    const char *own = own_actor(call);
+    const char *own = visible_actor(call);
     if (own && !view_eq_str(json_view(row, "actor"), own))
         code = err_set(error, ETHOS_DENIED, "somebody else proposed this");
     if (code == ETHOS_OK)
-        code = show(call, row, result, error);
+        code = return_pending(call, row, result, error);
     json_decref(row);
     return code;
 }
@@ -172,8 +174,8 @@ struct decision {
     struct ethos_turn *turn;
 };
 
-static int begin(const struct op_call *call, bool wire, struct decision *out,
-                 struct ethos_error *error)
+static int open_decision(const struct op_call *call, bool wire, struct decision *out,
+                         struct ethos_error *error)
 {
     struct pending pending;
     char scope[ETHOS_MAX_SCOPE];
@@ -188,10 +190,10 @@ static int begin(const struct op_call *call, bool wire, struct decision *out,
                                          .id = pending.id,
                                          .hash = op_string(call, "hash"),
                                          .by = call->actor ? call->actor : "owner"};
-    return turn_for(call, pending.scope, &out->turn, error);
+    return open_turn_for_scope(call, pending.scope, &out->turn, error);
 }
 
-static void end(struct decision *decision)
+static void close_decision(struct decision *decision)
 {
     if (decision->turn)
         ethos_turn_free(decision->turn);
@@ -204,7 +206,7 @@ static int add_rule(const struct op_call *call, const struct decision *decision,
 {
     struct pending pending;
     pending_read(decision->row, &pending);
-    json_t *rule = rule_of(&pending);
+    json_t *rule = rule_json(&pending);
     int code = json_is_string(rule)
                    ? review_allow(call->ethos, json_string_value(rule), error)
                    : err_hint(error,
@@ -218,25 +220,26 @@ static int add_rule(const struct op_call *call, const struct decision *decision,
 }
 
 /* As a change: its report tells what was written. */
-static int approve(struct ethos_turn *turn, const struct op_call *call,
-                   const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+static int approve_pending(struct ethos_turn *turn, const struct op_call *call,
+                           const struct ethos_sync_how *how, json_t *more,
+                           struct ethos_error *error)
 {
     struct decision decision;
     (void)turn;
-    int code = begin(call, false, &decision, error);
+    int code = open_decision(call, false, &decision, error);
     if (code == ETHOS_OK && op_flag(call, "always") && !call->dry_run)
         code = add_rule(call, &decision, more, error);
     if (code == ETHOS_OK)
         code = review_approve(decision.turn, &decision.what, how, error);
     if (code == ETHOS_OK)
         json_object_set(more, "id", json_object_get(decision.row, "id"));
-    end(&decision);
+    close_decision(&decision);
     return code;
 }
 
 static int run_approve(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return report_run(approve, call, result, error);
+    return report_run(approve_pending, call, result, error);
 }
 
 static int return_decided(const struct decision *decision, const char *reason,
@@ -248,48 +251,48 @@ static int return_decided(const struct decision *decision, const char *reason,
         error);
 }
 
-static int reject(struct op_call *call, bool wire, bool never, struct op_result *result,
-                  struct ethos_error *error)
+static int reject_pending(struct op_call *call, bool wire, bool never, struct op_result *result,
+                          struct ethos_error *error)
 {
     struct decision decision;
-    int code = begin(call, wire, &decision, error);
+    int code = open_decision(call, wire, &decision, error);
     if (code == ETHOS_OK && !call->dry_run)
         code = review_reject(decision.turn, &decision.what, never, error);
     if (code == ETHOS_OK)
         code = return_decided(&decision, never ? "never" : "rejected", result, error);
-    end(&decision);
+    close_decision(&decision);
     return code;
 }
 
 static int run_reject(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return reject(call, false, false, result, error);
+    return reject_pending(call, false, false, result, error);
 }
 
 static int run_never(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return reject(call, false, true, result, error);
+    return reject_pending(call, false, true, result, error);
 }
 
-static int edit(struct op_call *call, bool wire, struct ethos_view text, json_t **out,
-                struct ethos_error *error)
+static int edit_pending(struct op_call *call, bool wire, struct ethos_view text, json_t **out,
+                        struct ethos_error *error)
 {
     struct decision decision;
-    int code = begin(call, wire, &decision, error);
+    int code = open_decision(call, wire, &decision, error);
     if (code == ETHOS_OK && !call->dry_run)
         code = review_edit(decision.turn, &decision.what, text, out, error);
     else if (code == ETHOS_OK)
         *out = json_incref(decision.row);
-    end(&decision);
+    close_decision(&decision);
     return code;
 }
 
 static int run_edit(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     json_t *row = NULL;
-    int code = edit(call, false, op_text(call, "content"), &row, error);
+    int code = edit_pending(call, false, op_text(call, "content"), &row, error);
     if (code == ETHOS_OK)
-        code = show(call, row, result, error);
+        code = return_pending(call, row, result, error);
     json_decref(row);
     return code;
 }
@@ -301,24 +304,24 @@ static int run_wire_approve(struct op_call *call, struct op_result *result,
 {
     struct decision decision;
     static const struct ethos_sync_how plain;
-    int code = begin(call, true, &decision, error);
+    int code = open_decision(call, true, &decision, error);
     if (code == ETHOS_OK && !call->dry_run)
         code = review_approve(decision.turn, &decision.what, &plain, error);
     if (code == ETHOS_OK)
         code = return_decided(&decision, "approved", result, error);
-    end(&decision);
+    close_decision(&decision);
     return code;
 }
 
 static int run_wire_reject(struct op_call *call, struct op_result *result,
                            struct ethos_error *error)
 {
-    return reject(call, true, false, result, error);
+    return reject_pending(call, true, false, result, error);
 }
 
 static int run_wire_never(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return reject(call, true, true, result, error);
+    return reject_pending(call, true, true, result, error);
 }
 
 /* The update as it shall be; which file and what is done with it stay. */
@@ -331,7 +334,7 @@ static int run_wire_edit(struct op_call *call, struct op_result *result, struct 
         text = json_view(update, "substringMatch");
     if (!text.data)
         return err_set(error, ETHOS_INVALID, "update: must have content, or substringMatch");
-    int code = edit(call, true, text, &row, error);
+    int code = edit_pending(call, true, text, &row, error);
     return code == ETHOS_OK ? op_return(result, json_pack("{s:o}", "pending", row), error) : code;
 }
 
@@ -369,9 +372,9 @@ static const struct op_arg wire_edit_args[] = {
 
 const struct op ops_pending[] = {
     {"pending.list", "pending list", "List pending changes", "ethos pending list", NULL,
-     OP_MEMORY_READ, OP_IDEMPOTENT, run_list},
+     OP_MEMORY_READ, OP_IDEMPOTENT, run_list_pending},
     {"pending.show", "pending show", "Show a pending change: what it would do and why it waits",
-     "ethos pending show 3f2a9c1d", id_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_show},
+     "ethos pending show 3f2a9c1d", id_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_show_pending},
     {"pending.approve", "pending approve", "Approve a pending change",
      "ethos pending approve 3f2a9c1d", approve_args, OP_MEMORY_WRITE, OP_WRITES | OP_PERSON,
      run_approve},

@@ -24,39 +24,39 @@
 
 #define DEFAULT_HITS 10
 
-struct answer {
+struct recall_rows {
     json_t *hits;
     bool why;
 };
 
 /* ---- why ------------------------------------------------------------------------------------- */
 
-struct part {
+struct score_part {
     size_t feature;
     double score;
 };
 
-static double size_of(double number)
+static double absolute(double number)
 {
     return number < 0 ? -number : number;
 }
 
 static int compare_parts(const void *a, const void *b)
 {
-    const struct part *x = a, *y = b;
-    double order = size_of(y->score) - size_of(x->score);
+    const struct score_part *x = a, *y = b;
+    double order = absolute(y->score) - absolute(x->score);
     return order > 0 ? 1 : order < 0 ? -1 : (x->feature > y->feature) - (x->feature < y->feature);
 }
 
 /* Every part that is not 0, the largest first; they add up to the score. */
 static json_t *why_json(const struct ranker_hit *hit)
 {
-    struct part parts[RANKER_FEATURES];
+    struct score_part parts[RANKER_FEATURES];
     size_t count = 0;
     json_t *rows = json_array();
     for (size_t f = 0; f < RANKER_FEATURES; f++)
         if (hit->features[f] != 0)
-            parts[count++] = (struct part){f, hit->features[f] * ranker_weight(hit, f)};
+            parts[count++] = (struct score_part){f, hit->features[f] * ranker_weight(hit, f)};
     qsort(parts, count, sizeof *parts, compare_parts);
     for (size_t i = 0; i < count; i++) {
         const struct ranker_feature *feature = &ranker_features[parts[i].feature];
@@ -99,9 +99,9 @@ static json_t *date_json(int64_t ms)
     return json_string(text);
 }
 
-static int add_hit(void *arg, const struct recall_hit *hit)
+static int add_recall_hit(void *arg, const struct recall_hit *hit)
 {
-    struct answer *answer = arg;
+    struct recall_rows *answer = arg;
     json_t *row = json_pack("{s:s, s:s, s:I, s:o, s:o, s:o}", "scope", hit->scope, "key", hit->key,
                             "line", (json_int_t)hit->line, "text", json_text(hit->text), "date",
                             date_json(hit->date_ms), "score", op_json_number(hit->ranked->score));
@@ -120,10 +120,10 @@ static int add_hit(void *arg, const struct recall_hit *hit)
     return answer->hits ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int ask(struct op_call *call, struct ethos_turn *turn, struct op_result *result,
-               struct ethos_error *error)
+static int answer_question(struct op_call *call, struct ethos_turn *turn, struct op_result *result,
+                           struct ethos_error *error)
 {
-    struct answer answer = {.hits = json_array(), .why = op_flag(call, "why")};
+    struct recall_rows answer = {.hits = json_array(), .why = op_flag(call, "why")};
     // what a key or a model asks is about its own context
     bool everywhere = !op_flag(call, "here") && !call->only && !call->guarded;
     const struct recall_ask question = {
@@ -139,7 +139,7 @@ static int ask(struct op_call *call, struct ethos_turn *turn, struct op_result *
     };
     struct recall_report report;
     int64_t start = os_monotonic_ms();
-    int code = answer.hits ? recall_ask(turn, &question, add_hit, &answer, &report, error)
+    int code = answer.hits ? recall_search(turn, &question, add_recall_hit, &answer, &report, error)
                            : err_nomem(error);
     if (code == ETHOS_OK) {
         result->code = report.code;
@@ -167,14 +167,14 @@ static int run_recall(struct op_call *call, struct op_result *result, struct eth
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = ask(call, turn, result, error);
+    code = answer_question(call, turn, result, error);
     ethos_turn_free(turn);
     return code;
 }
 
 /* ---- the index ------------------------------------------------------------------------------- */
 
-static int add_scope(void *arg, const struct recall_scope_report *report)
+static int add_index_row(void *arg, const struct recall_scope_report *report)
 {
     json_t **rows = arg;
     op_json_push(rows,
@@ -190,7 +190,8 @@ static int run_index(struct op_call *call, struct op_result *result, struct etho
 {
     json_t *scopes = json_array();
     int64_t start = os_monotonic_ms();
-    int code = scopes ? recall_index_all(call->ethos, add_scope, &scopes, error) : err_nomem(error);
+    int code = scopes ? recall_index_all(call->ethos, add_index_row, &scopes, error)
+                      : err_nomem(error);
     if (code == ETHOS_OK)
         code = op_return(result,
                          json_pack("{s:O, s:I}", "scopes", scopes, "elapsedMs",

@@ -60,8 +60,8 @@ static int refuse_member(const struct batch *batch, const char *member, const ch
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static int read_line(struct batch *batch, struct ethos_view text, line_fn *each,
-                     struct ethos_error *error)
+static int read_json_line(struct batch *batch, struct ethos_view text, line_fn *each,
+                          struct ethos_error *error)
 {
     char what[PATH_MAX];
     json_t *json;
@@ -74,8 +74,8 @@ static int read_line(struct batch *batch, struct ethos_view text, line_fn *each,
     return code;
 }
 
-static int read_lines(struct batch *batch, const char *file, struct str *text, line_fn *each,
-                      struct ethos_error *error)
+static int read_json_lines(struct batch *batch, const char *file, struct str *text, line_fn *each,
+                           struct ethos_error *error)
 {
     struct ethos_view rest, line;
     int fd = os_openat(AT_FDCWD, file, O_RDONLY, 0);
@@ -87,13 +87,13 @@ static int read_lines(struct batch *batch, const char *file, struct str *text, l
     rest = str_view(text);
     for (batch->line = 1; code == ETHOS_OK && view_line(&rest, &line); batch->line++)
         if (!view_blank(line))
-            code = read_line(batch, line, each, error);
+            code = read_json_line(batch, line, each, error);
     return code;
 }
 
 /* A member that is a string without NUL, tabs and line feeds, which separate the columns of a run. */
-static int read_name(const struct batch *batch, const json_t *object, const char *member,
-                     struct ethos_view *out, struct ethos_error *error)
+static int read_name_member(const struct batch *batch, const json_t *object, const char *member,
+                            struct ethos_view *out, struct ethos_error *error)
 {
     *out = json_view(object, member);
     if (!out->data)
@@ -105,8 +105,8 @@ static int read_name(const struct batch *batch, const json_t *object, const char
     return ETHOS_OK;
 }
 
-static int read_text(const struct batch *batch, const json_t *object, struct ethos_view *out,
-                     struct ethos_error *error)
+static int read_text_member(const struct batch *batch, const json_t *object, struct ethos_view *out,
+                            struct ethos_error *error)
 {
     *out = json_view(object, "text");
     return out->data ? ETHOS_OK : refuse_member(batch, "text", "is missing or not a string", error);
@@ -114,7 +114,7 @@ static int read_text(const struct batch *batch, const json_t *object, struct eth
 
 /* ---- the corpus ------------------------------------------------------------------------------ */
 
-static struct batch_scope *find_scope(const struct batch *batch, struct ethos_view name)
+static struct batch_scope *find_batch_scope(const struct batch *batch, struct ethos_view name)
 {
     struct batch_scope *scope = batch->last;
     if (scope && view_eq(scope->name, name))
@@ -124,17 +124,17 @@ static struct batch_scope *find_scope(const struct batch *batch, struct ethos_vi
     return scope;
 }
 
-static struct ethos_view keep(struct batch *batch, struct ethos_view text)
+static struct ethos_view copy_to_arena(struct batch *batch, struct ethos_view text)
 {
     return view_of(arena_copy(&batch->arena, text), text.size);
 }
 
-static int add_scope(struct batch *batch, struct ethos_view name, struct ethos_error *error)
+static int add_batch_scope(struct batch *batch, struct ethos_view name, struct ethos_error *error)
 {
     struct batch_scope *scope = arena_alloc(&batch->arena, sizeof *scope);
     if (!scope)
         return err_nomem(error);
-    scope->name = keep(batch, name);
+    scope->name = copy_to_arena(batch, name);
     str_init(&scope->image, IMAGE_MAX);
     scope->next = batch->scopes;
     batch->scopes = batch->last = scope;
@@ -148,8 +148,8 @@ static int add_scope(struct batch *batch, struct ethos_view name, struct ethos_e
 }
 
 /* The number of a session of the scope, a new one if it was not there. */
-static int find_session(struct batch *batch, struct batch_scope *scope, struct ethos_view name,
-                        uint32_t *out)
+static int find_or_add_session(struct batch *batch, struct batch_scope *scope,
+                               struct ethos_view name, uint32_t *out)
 {
     for (size_t i = scope->session_count; i > 0; i--)
         if (view_eq(scope->sessions[i - 1], name)) {
@@ -161,7 +161,7 @@ static int find_session(struct batch *batch, struct batch_scope *scope, struct e
     if (!rows)
         return ETHOS_NOMEM;
     scope->sessions = rows;
-    rows[scope->session_count] = keep(batch, name);
+    rows[scope->session_count] = copy_to_arena(batch, name);
     *out = (uint32_t)scope->session_count++;
     return rows[*out].data ? ETHOS_OK : ETHOS_NOMEM;
 }
@@ -173,7 +173,7 @@ static int add_id(struct batch *batch, struct batch_scope *scope, struct ethos_v
     if (!rows)
         return ETHOS_NOMEM;
     scope->ids = rows;
-    rows[scope->id_count] = keep(batch, id);
+    rows[scope->id_count] = copy_to_arena(batch, id);
     return rows[scope->id_count++].data ? ETHOS_OK : ETHOS_NOMEM;
 }
 
@@ -198,13 +198,13 @@ static uint32_t read_date(struct ethos_view text)
 }
 
 /* A document in the session of the one before belongs to the same stretch. */
-static int add_unit(struct batch *batch, struct batch_scope *scope, struct ethos_view session,
-                    const struct recall_unit *unit, struct ethos_error *error)
+static int add_batch_unit(struct batch *batch, struct batch_scope *scope, struct ethos_view session,
+                          const struct recall_unit *unit, struct ethos_error *error)
 {
     uint32_t group;
     int code = ETHOS_OK;
     if (scope->session_count == 0 || !view_eq(scope->session, session)) {
-        code = find_session(batch, scope, session, &group);
+        code = find_or_add_session(batch, scope, session, &group);
         if (code != ETHOS_OK)
             return err_nomem(error);
         scope->session = scope->sessions[group];
@@ -217,23 +217,23 @@ static int add_unit(struct batch *batch, struct batch_scope *scope, struct ethos
     return code;
 }
 
-static int add_document(struct batch *batch, const json_t *line, struct ethos_error *error)
+static int add_corpus_line(struct batch *batch, const json_t *line, struct ethos_error *error)
 {
     const json_t *meta = json_object_get(line, "meta");
     struct ethos_view id, scope, session, date;
     struct recall_unit unit = {.offset = 0};
-    int code = read_name(batch, line, "id", &id, error);
-    code = code ? code : read_text(batch, line, &unit.text, error);
-    code = code ? code : read_name(batch, meta, "scope", &scope, error);
-    code = code ? code : read_name(batch, meta, "session", &session, error);
-    code = code ? code : read_name(batch, meta, "speaker", &unit.speaker, error);
-    code = code ? code : read_name(batch, meta, "date", &date, error);
+    int code = read_name_member(batch, line, "id", &id, error);
+    code = code ? code : read_text_member(batch, line, &unit.text, error);
+    code = code ? code : read_name_member(batch, meta, "scope", &scope, error);
+    code = code ? code : read_name_member(batch, meta, "session", &session, error);
+    code = code ? code : read_name_member(batch, meta, "speaker", &unit.speaker, error);
+    code = code ? code : read_name_member(batch, meta, "date", &date, error);
     if (code != ETHOS_OK)
         return code;
     unit.date = read_date(date);
-    batch->last = find_scope(batch, scope);
-    code = batch->last ? ETHOS_OK : add_scope(batch, scope, error);
-    code = code ? code : add_unit(batch, batch->last, session, &unit, error);
+    batch->last = find_batch_scope(batch, scope);
+    code = batch->last ? ETHOS_OK : add_batch_scope(batch, scope, error);
+    code = code ? code : add_batch_unit(batch, batch->last, session, &unit, error);
     batch->texts++;
     return code == ETHOS_OK && add_id(batch, batch->last, id) ? err_nomem(error) : code;
 }
@@ -251,7 +251,7 @@ static int finish_scopes(struct batch *batch, struct ethos_error *error)
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-static bool is_right(const json_t *relevant, struct ethos_view id)
+static bool is_relevant(const json_t *relevant, struct ethos_view id)
 {
     size_t index;
     json_t *row;
@@ -261,34 +261,35 @@ static bool is_right(const json_t *relevant, struct ethos_view id)
     return false;
 }
 
-static void measure(const struct batch *batch, const json_t *line, const struct batch_scope *found,
-                    const struct ranker_hit *hits, size_t count)
+static void measure_answer(const struct batch *batch, const json_t *line,
+                           const struct batch_scope *found, const struct ranker_hit *hits,
+                           size_t count)
 {
     const json_t *relevant = json_object_get(line, "relevant");
     size_t places[BATCH_HITS], right = 0;
     for (size_t i = 0; i < count; i++)
-        if (is_right(relevant, found->ids[hits[i].unit]))
+        if (is_relevant(relevant, found->ids[hits[i].unit]))
             places[right++] = i + 1;
     bool apart = view_eq(json_view(line, "category"), VIEW("adversarial"));
     if (json_array_size(relevant) > 0 && !apart)
         recall_measure_add(batch->measure, places, right, json_array_size(relevant));
 }
 
-static int answer(struct batch *batch, const json_t *line, struct ethos_error *error)
+static int answer_query(struct batch *batch, const json_t *line, struct ethos_error *error)
 {
     struct ethos_view id, text, name;
     struct ranker_hit hits[BATCH_HITS];
     struct image image;
     size_t count;
-    int code = read_name(batch, line, "id", &id, error);
-    code = code ? code : read_text(batch, line, &text, error);
-    code = code ? code : read_name(batch, line, "scope", &name, error);
+    int code = read_name_member(batch, line, "id", &id, error);
+    code = code ? code : read_text_member(batch, line, &text, error);
+    code = code ? code : read_name_member(batch, line, "scope", &name, error);
     if (code != ETHOS_OK)
         return code;
-    const struct batch_scope *found = find_scope(batch, name);
+    const struct batch_scope *found = find_batch_scope(batch, name);
     batch->questions++;
     if (!found) {
-        measure(batch, line, found, hits, 0); // nothing to be found there
+        measure_answer(batch, line, found, hits, 0); // nothing to be found there
         return ETHOS_OK;
     }
     code = image_open(str_view(&found->image), &image, error);
@@ -298,7 +299,7 @@ static int answer(struct batch *batch, const json_t *line, struct ethos_error *e
         .images = &image, .count = 1, .meaning = {batch->model, batch->model ? &vectors : NULL}};
     code = code ? code : ranker_rank(&scope, text, BATCH_HITS, hits, &count, error);
     if (code == ETHOS_OK)
-        measure(batch, line, found, hits, count);
+        measure_answer(batch, line, found, hits, count);
     for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
         struct ethos_view unit = found->ids[hits[i].unit];
         if (str_printf(&batch->run, "%.*s\t%.*s\t%zu\t%.6f\n", VIEW_ARG(id), VIEW_ARG(unit), i + 1,
@@ -347,12 +348,12 @@ int recall_batch(const char *corpus, const char *queries, const char *run,
     str_init(&batch.run, BATCH_MAX_BYTES);
     int code = recall_model_open_installed(&batch.model, error);
     code = code == ETHOS_NOTFOUND ? ETHOS_OK : code; // ranked by words alone
-    code = code ? code : read_lines(&batch, corpus, &batch.corpus, add_document, error);
+    code = code ? code : read_json_lines(&batch, corpus, &batch.corpus, add_corpus_line, error);
     if (code == ETHOS_OK)
         code = finish_scopes(&batch, error);
     int64_t start = os_monotonic_ms();
     if (code == ETHOS_OK)
-        code = read_lines(&batch, queries, &batch.queries, answer, error);
+        code = read_json_lines(&batch, queries, &batch.queries, answer_query, error);
     out->elapsed_ms = os_monotonic_ms() - start;
     out->texts = (uint64_t)batch.texts;
     if (code == ETHOS_OK && run)

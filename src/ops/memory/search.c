@@ -38,7 +38,7 @@ static json_t *message_json(const struct memory_hit *hit)
     return row;
 }
 
-static int add_hit(void *arg, const struct memory_hit *hit)
+static int add_search_hit(void *arg, const struct memory_hit *hit)
 {
     json_t **rows = arg;
     op_json_push(rows, hit->said ? message_json(hit)
@@ -50,14 +50,14 @@ static int add_hit(void *arg, const struct memory_hit *hit)
 }
 
 /* Conversations that are searched where they are kept come behind the others, up to the limit. */
-struct hits_elsewhere {
+struct session_hits {
     json_t **rows;
     size_t limit;
 };
 
-static int add_kept(void *arg, const struct ethos_hit *hit)
+static int add_session_hit(void *arg, const struct ethos_hit *hit)
 {
-    const struct hits_elsewhere *self = arg;
+    const struct session_hits *self = arg;
     struct memory_hit shown = {.snippet = hit->snippet,
                                .cut_before = hit->cut_before,
                                .cut_after = hit->cut_after,
@@ -71,34 +71,35 @@ static int add_kept(void *arg, const struct ethos_hit *hit)
     shown.said = &said;
     if (!clock_parse(view_str(hit->message->timestamp), 0, false, &shown.mtime_ms, NULL))
         shown.mtime_ms = -1;
-    return json_array_size(*self->rows) < self->limit ? add_hit(self->rows, &shown) : ETHOS_OK;
+    return json_array_size(*self->rows) < self->limit ? add_search_hit(self->rows, &shown)
+                                                      : ETHOS_OK;
 }
 
-static int search_elsewhere(struct op_call *call, const struct memory_search *search, json_t **rows,
-                            struct ethos_error *error)
+static int search_session_store(struct op_call *call, const struct memory_search *search,
+                                json_t **rows, struct ethos_error *error)
 {
     struct ethos_sessions *store = NULL;
     struct sessions_viewer viewer;
-    const struct hits_elsewhere self = {rows, search->limit};
+    const struct session_hits self = {rows, search->limit};
     struct ethos_search asked = {.text = search->text, .limit = search->limit, .guarded = true};
     if (search->said == RECALL_SAID_NONE)
         return ETHOS_OK;
     int code = sessions_view(call, &viewer, error);
     if (code == ETHOS_OK && search->said == RECALL_SAID_HERE && !viewer.folder &&
-        sessions_placed(call))
+        sessions_has_folder(call))
         code = sessions_limit(call, &viewer, error);
     if (code == ETHOS_OK)
         code = ethos_sessions(call->ethos, &store, error);
     asked.people = viewer.people;
     asked.working_dir = viewer.folder;
     if (code == ETHOS_OK && !SLOT_SESSIONS(store, unseen) && SLOT_SESSIONS(store, search))
-        code = store->ops->search(store, &asked, add_kept, (void *)&self, error);
+        code = store->ops->search(store, &asked, add_session_hit, (void *)&self, error);
     sessions_view_release(&viewer);
     return code;
 }
 
-static int search_with(struct op_call *call, const struct memory_search *how,
-                       struct op_result *result, struct ethos_error *error)
+static int run_search_with(struct op_call *call, const struct memory_search *how,
+                           struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
     struct recall_report report;
@@ -111,9 +112,9 @@ static int search_with(struct op_call *call, const struct memory_search *how,
     if (code != ETHOS_OK)
         return code;
     json_t *hits = json_array();
-    code = memory_search(turn, &search, add_hit, &hits, &report, error);
+    code = memory_search(turn, &search, add_search_hit, &hits, &report, error);
     if (code == ETHOS_OK)
-        code = search_elsewhere(call, &search, &hits, error);
+        code = search_session_store(call, &search, &hits, error);
     if (code == ETHOS_OK) {
         result->code = report.code;
         result->error = report.error;
@@ -137,7 +138,7 @@ static int run_search(struct op_call *call, struct op_result *result, struct eth
 {
     const struct memory_search search = {.scope = op_string(call, "scope"),
                                          .archive = op_flag(call, "archive")};
-    return search_with(call, &search, result, error);
+    return run_search_with(call, &search, result, error);
 }
 
 static int run_all(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -145,7 +146,7 @@ static int run_all(struct op_call *call, struct op_result *result, struct ethos_
     bool here = op_flag(call, "here");
     const struct memory_search search = {
         .archive = true, .everywhere = !here, .said = here ? RECALL_SAID_HERE : RECALL_SAID_ALL};
-    return search_with(call, &search, result, error);
+    return run_search_with(call, &search, result, error);
 }
 
 #define ARG_QUERY                                                                                  \

@@ -19,21 +19,21 @@
 
 /* ---- lending --------------------------------------------------------------------------------- */
 
-int lending_begin(const struct op_call *call, struct lending *out)
+int store_call_begin(const struct op_call *call, struct store_call *out)
 {
     struct lent lent;
-    *out = (struct lending){.scope = op_string(call, "scope"), .key = op_string(call, "key")};
-    int code = lend_store(call->ethos, &lent, &out->error);
+    *out = (struct store_call){.scope = op_string(call, "scope"), .key = op_string(call, "key")};
+    int code = served_store_open(call->ethos, &lent, &out->error);
     if (code != ETHOS_OK)
         return code;
     out->store = lent.store;
     out->host = lent.host;
     if (out->key)
-        return lend_check(out->scope, out->key, &out->error);
+        return served_store_check_key(out->scope, out->key, &out->error);
     return out->scope ? scope_parse(out->scope, NULL, NULL, &out->error) : ETHOS_OK;
 }
 
-int lending_needs(struct lending *self, bool slot)
+int store_call_require(struct store_call *self, bool slot)
 {
     return slot ? ETHOS_OK
                 : err_set(&self->error, ETHOS_UNSUPPORTED, "%s: this store cannot do that",
@@ -41,14 +41,14 @@ int lending_needs(struct lending *self, bool slot)
 }
 
 /* Where what is kept lies, and what is wrong with it, is no concern of other machines. */
-static void hide_damage(struct lending *self)
+static void hide_damage(struct store_call *self)
 {
     err_set(&self->error, ETHOS_CORRUPT, "what the server keeps is damaged");
     err_hint(&self->error, ETHOS_CORRUPT, "run ethos doctor at the server");
 }
 
-int lending_end(struct lending *self, int code, json_t *json, struct op_result *result,
-                struct ethos_error *error)
+int store_call_end(struct store_call *self, int code, json_t *json, struct op_result *result,
+                   struct ethos_error *error)
 {
     if (code == ETHOS_OK)
         return op_return(result, json, error);
@@ -67,14 +67,14 @@ int lending_end(struct lending *self, int code, json_t *json, struct op_result *
     return op_return(result, json_pack("{s:o}", "error", wire_error(&self->error)), error);
 }
 
-void lending_free(const struct lending *self, struct ethos_text *text)
+void store_call_free_text(const struct store_call *self, struct ethos_text *text)
 {
     self->host->resize(self->host->arg, text->data, 0);
     *text = (struct ethos_text){0};
 }
 
-int lending_bytes(struct lending *self, const struct op_call *call, const char *name,
-                  struct str *scratch, struct ethos_view *out)
+int store_call_bytes(struct store_call *self, const struct op_call *call, const char *name,
+                     struct str *scratch, struct ethos_view *out)
 {
     int code = wire_take_bytes(json_object_get(call->args, name), scratch, out);
     return code == ETHOS_INVALID
@@ -82,7 +82,7 @@ int lending_bytes(struct lending *self, const struct op_call *call, const char *
                : code;
 }
 
-int lending_origin(struct lending *self, const struct op_call *call, struct ethos_origin *out)
+int store_call_origin(struct store_call *self, const struct op_call *call, struct ethos_origin *out)
 {
     const json_t *value = json_object_get(call->args, "origin");
     *out = (struct ethos_origin){0};
@@ -96,7 +96,7 @@ int lending_origin(struct lending *self, const struct op_call *call, struct etho
 /* ---- info ------------------------------------------------------------------------------------ */
 
 /* What a store can have, and whether this one has it. */
-static json_t *offers(const struct ethos_store *store)
+static json_t *offers_json(const struct ethos_store *store)
 {
     const struct ethos_store_ops *ops = store->ops;
     const struct {
@@ -121,27 +121,27 @@ static json_t *offers(const struct ethos_store *store)
 
 static int run_info(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct lending lending;
+    struct store_call lending;
     json_t *json = NULL;
-    int code = lending_begin(call, &lending);
+    int code = store_call_begin(call, &lending);
     if (code == ETHOS_OK)
         json = json_pack("{s:i, s:s, s:o, s:I}", "wire", WIRE_VERSION, "version", ETHOS_VERSION,
-                         "offers", offers(lending.store), "timeMs",
+                         "offers", offers_json(lending.store), "timeMs",
                          (json_int_t)lending.host->now_ms(lending.host->arg));
-    return lending_end(&lending, code, json, result, error);
+    return store_call_end(&lending, code, json, result, error);
 }
 
 /* ---- gather ---------------------------------------------------------------------------------- */
 
-struct gathering {
-    struct lending lending;
+struct read_many {
+    struct store_call lending;
     struct ethos_section *sections;
     size_t count;
     struct ethos_read_how how;
 };
 
 /* "personality:x/MEMORY.md": a scope has no slash. */
-static int name_spot(struct gathering *self, const char *spot, struct ethos_section *out)
+static int parse_text_location(struct read_many *self, const char *spot, struct ethos_section *out)
 {
     struct ethos_error *error = &self->lending.error;
     const char *slash = strchr(spot, '/');
@@ -150,10 +150,10 @@ static int name_spot(struct gathering *self, const char *spot, struct ethos_sect
         return err_set(error, ETHOS_INVALID, "at: must be SCOPE/KEY, not %s", spot);
     memcpy(out->scope, spot, size);
     memcpy(out->key, slash + 1, strlen(slash));
-    return lend_check(out->scope, out->key, error);
+    return served_store_check_key(out->scope, out->key, error);
 }
 
-static int name_spots(struct gathering *self, const json_t *spots)
+static int parse_text_locations(struct read_many *self, const json_t *spots)
 {
     size_t index;
     json_t *spot;
@@ -166,7 +166,7 @@ static int name_spots(struct gathering *self, const json_t *spots)
     self->count = json_array_size(spots);
     json_array_foreach (spots, index, spot)
         if (code == ETHOS_OK)
-            code = name_spot(self, json_string_value(spot), &self->sections[index]);
+            code = parse_text_location(self, json_string_value(spot), &self->sections[index]);
     return code;
 }
 
@@ -182,7 +182,7 @@ static json_t *section_json(struct ethos_section *section)
 }
 
 /* A reason that tells of the machine inside is told as its code alone. */
-static void judge_section(struct ethos_section *section, uint64_t *room)
+static void limit_section(struct ethos_section *section, uint64_t *room)
 {
     if (section->code == ETHOS_OK && section->text.size > *room)
         section->code = err_set(&section->error, ETHOS_LIMIT,
@@ -194,7 +194,7 @@ static void judge_section(struct ethos_section *section, uint64_t *room)
         err_set(&section->error, section->code, "%s: the server cannot read it", section->key);
 }
 
-static json_t *gathered_json(struct gathering *self)
+static json_t *sections_json(struct read_many *self)
 {
     struct str tag;
     char revision[ETHOS_REVISION_SIZE];
@@ -203,7 +203,7 @@ static json_t *gathered_json(struct gathering *self)
     str_init(&tag, SIZE_MAX);
     for (size_t i = 0; i < self->count; i++) {
         struct ethos_section *section = &self->sections[i];
-        judge_section(section, &room);
+        limit_section(section, &room);
         bool there = section->code == ETHOS_OK;
         wire_tag(&tag, section->scope, section->key, self->how.tail_bytes,
                  there ? section->text.revision : err_name(section->code),
@@ -220,14 +220,14 @@ static json_t *gathered_json(struct gathering *self)
     return NULL;
 }
 
-static int run_gather(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_read_many(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct gathering self = {
+    struct read_many self = {
         .how = {(uint64_t)op_integer(call, "tailBytes", 0), ETHOS_READ_REVISION}};
     json_t *json = NULL;
-    int code = lending_begin(call, &self.lending);
+    int code = store_call_begin(call, &self.lending);
     if (code == ETHOS_OK)
-        code = name_spots(&self, json_object_get(call->args, "at"));
+        code = parse_text_locations(&self, json_object_get(call->args, "at"));
     if (code == ETHOS_OK)
         code = store_gather(self.lending.store, &self.how, self.sections, self.count,
                             &self.lending.error);
@@ -235,31 +235,31 @@ static int run_gather(struct op_call *call, struct op_result *result, struct eth
         if (self.sections[i].code == ETHOS_NOMEM)
             code = ETHOS_NOMEM;
     if (code == ETHOS_OK)
-        json = gathered_json(&self);
+        json = sections_json(&self);
     for (size_t i = 0; i < self.count; i++) {
         const struct ethos_section *section = &self.sections[i];
         if (code == ETHOS_OK && section->code != ETHOS_OK && section->code != ETHOS_NOTFOUND) {
             result->code = section->code; // beside the others
             result->error = section->error;
         }
-        lending_free(&self.lending, &self.sections[i].text);
+        store_call_free_text(&self.lending, &self.sections[i].text);
     }
     free(self.sections);
-    return lending_end(&self.lending, code, json, result, error);
+    return store_call_end(&self.lending, code, json, result, error);
 }
 
 /* ---- list and scopes --------------------------------------------------------------------------- */
 
-struct listing {
+struct key_listing {
     const char *scope;
     json_t *list;
     uint64_t seed; /* of the keys of a tree: no half of an update is seen, also in several pages */
 };
 
-static int add_entry(void *arg, const struct ethos_entry *entry)
+static int add_key_entry(void *arg, const struct ethos_entry *entry)
 {
-    struct listing *listing = arg;
-    if (lend_check(listing->scope, entry->key, NULL) != ETHOS_OK)
+    struct key_listing *listing = arg;
+    if (served_store_check_key(listing->scope, entry->key, NULL) != ETHOS_OK)
         return 0;
     op_json_push(&listing->list,
                  json_pack("{s:o, s:I, s:I}", "key", json_text(view_str(entry->key)), "bytes",
@@ -269,22 +269,22 @@ static int add_entry(void *arg, const struct ethos_entry *entry)
     return listing->list ? 0 : ETHOS_NOMEM;
 }
 
-static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_list_keys(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct lending lending;
-    struct listing listing = {op_string(call, "scope"), json_array(), 0};
-    int code = lending_begin(call, &lending);
+    struct store_call lending;
+    struct key_listing listing = {op_string(call, "scope"), json_array(), 0};
+    int code = store_call_begin(call, &lending);
     if (code == ETHOS_OK)
-        code = lending.store->ops->list(lending.store, lending.scope, add_entry, &listing,
+        code = lending.store->ops->list(lending.store, lending.scope, add_key_entry, &listing,
                                         &lending.error);
     json_t *json = json_pack("{s:o}", "entries", listing.list);
     if (code == ETHOS_OK)
         code = pages_cut_same(call, &json, "entries", "key", listing.seed, STORE_PAGE,
                               &lending.error);
-    return lending_end(&lending, code, json, result, error);
+    return store_call_end(&lending, code, json, result, error);
 }
 
-static int add_scope(void *arg, const char *scope)
+static int add_scope_name(void *arg, const char *scope)
 {
     json_t **list = arg;
     op_json_push(list, json_text(view_str(scope)));
@@ -293,17 +293,17 @@ static int add_scope(void *arg, const char *scope)
 
 static int run_scopes(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct lending lending;
+    struct store_call lending;
     json_t *list = json_array();
-    int code = lending_begin(call, &lending);
+    int code = store_call_begin(call, &lending);
     if (code == ETHOS_OK)
-        code = lending_needs(&lending, lending.store->ops->scopes);
+        code = store_call_require(&lending, lending.store->ops->scopes);
     if (code == ETHOS_OK)
-        code = lending.store->ops->scopes(lending.store, add_scope, &list, &lending.error);
+        code = lending.store->ops->scopes(lending.store, add_scope_name, &list, &lending.error);
     json_t *json = json_pack("{s:o}", "scopes", list);
     if (code == ETHOS_OK)
         code = pages_cut(call, &json, "scopes", "", STORE_PAGE, &lending.error);
-    return lending_end(&lending, code, json, result, error);
+    return store_call_end(&lending, code, json, result, error);
 }
 
 /* ---- the table --------------------------------------------------------------------------------- */
@@ -368,10 +368,11 @@ const struct op ops_store[] = {
     {"store.info", NULL, "Tell what the store of this home can do", NULL, no_args, OP_STORE, READS,
      run_info},
     {"store.gather", NULL, "Read texts byte for byte, by scope and key", NULL, gather_args,
-     OP_STORE, READS, run_gather},
+     OP_STORE, READS, run_read_many},
     {"store.swap", NULL, "Change texts of a scope, all or none, if they are what was read", NULL,
      swap_args, OP_STORE, WRITES | OP_DESTRUCTIVE, store_run_swap},
-    {"store.list", NULL, "List the texts of a scope", NULL, list_args, OP_STORE, READS, run_list},
+    {"store.list", NULL, "List the texts of a scope", NULL, list_args, OP_STORE, READS,
+     run_list_keys},
     {"store.scopes", NULL, "List the scopes that were ever written", NULL, page_args, OP_STORE,
      READS, run_scopes},
     {"store.history", NULL, "List recorded changes, newest first", NULL, history_args, OP_STORE,
@@ -389,5 +390,5 @@ const struct op ops_store[] = {
     {"store.keep", NULL, "Make a text a version of a key, which keeps its own", NULL, text_args,
      OP_STORE, WRITES, store_run_keep},
     {"store.graft", NULL, "Append changes as another store had them, with their texts", NULL,
-     graft_args, OP_STORE, WRITES | OP_DESTRUCTIVE, store_run_graft},
+     graft_args, OP_STORE, WRITES | OP_DESTRUCTIVE, store_run_import_commit},
     {0}};

@@ -13,7 +13,7 @@
 
 #define STORE_PAGE 10000 /* rows of a list, unless a limit is given */
 
-struct lending {
+struct store_call {
     struct ethos_store *store;
     const struct ethos_host *host;
     const char *scope, *key; /* of the arguments, checked; key may be NULL */
@@ -21,30 +21,31 @@ struct lending {
 };
 
 /* Zeroes *out first. A failure is in out->error. */
-int lending_begin(const struct op_call *call, struct lending *out);
+int store_call_begin(const struct op_call *call, struct store_call *out);
 
 /* ETHOS_UNSUPPORTED unless the store has what `slot` says. */
-int lending_needs(struct lending *self, bool slot);
+int store_call_require(struct store_call *self, bool slot);
 
 /* The answer of an operation: json (taken) when code is ETHOS_OK, else the error of the lending. */
-int lending_end(struct lending *self, int code, json_t *json, struct op_result *result,
-                struct ethos_error *error);
+int store_call_end(struct store_call *self, int code, json_t *json, struct op_result *result,
+                   struct ethos_error *error);
 
-void lending_free(const struct lending *self, struct ethos_text *text);
+void store_call_free_text(const struct store_call *self, struct ethos_text *text);
 
 /* A text of the arguments. ETHOS_INVALID names a bad one. */
-int lending_bytes(struct lending *self, const struct op_call *call, const char *name,
-                  struct str *scratch, struct ethos_view *out);
+int store_call_bytes(struct store_call *self, const struct op_call *call, const char *name,
+                     struct str *scratch, struct ethos_view *out);
 
 /* The origin of the arguments, checked; all members NULL when none was sent. */
-int lending_origin(struct lending *self, const struct op_call *call, struct ethos_origin *out);
+int store_call_origin(struct store_call *self, const struct op_call *call,
+                      struct ethos_origin *out);
 
 /* store_history.c */
 op_fn store_run_history, store_run_version, store_run_set_aside, store_run_conflicts,
     store_run_conflict_read, store_run_conflict_drop, store_run_keep;
 
 /* store_import_commits.c */
-op_fn store_run_graft;
+op_fn store_run_import_commit;
 
 /* store_swap.c */
 op_fn store_run_swap;

@@ -27,7 +27,7 @@ struct page {
     uint64_t last, unnumbered;
 };
 
-static bool is_told(struct page *page, const struct ethos_change *change)
+static bool is_on_earlier_page(struct page *page, const struct ethos_change *change)
 {
     if (!page->begun && page->after > 0 && (change->number == 0 || change->number > page->after))
         return true;
@@ -43,10 +43,10 @@ static bool is_told(struct page *page, const struct ethos_change *change)
     return true;
 }
 
-static int add_change(void *arg, const struct ethos_change *change)
+static int add_wire_change(void *arg, const struct ethos_change *change)
 {
     struct page *page = arg;
-    if (is_told(page, change))
+    if (is_on_earlier_page(page, change))
         return 0;
     if (page->count == PAGE_ROWS || page->bytes > PAGE_BYTES)
         return PAGE_FULL;
@@ -60,41 +60,41 @@ static int add_change(void *arg, const struct ethos_change *change)
 
 int store_run_history(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct lending lending;
+    struct store_call lending;
     uint64_t after = (uint64_t)op_integer(call, "after", 0);
     uint64_t skip = (uint64_t)op_integer(call, "skip", 0);
     struct page page = {
         .after = after, .skip = skip, .rows = json_array(), .last = after, .unnumbered = skip};
-    int code = lending_begin(call, &lending);
+    int code = store_call_begin(call, &lending);
     if (code == ETHOS_OK)
-        code = lending_needs(&lending, lending.store->ops->history);
+        code = store_call_require(&lending, lending.store->ops->history);
     if (code == ETHOS_OK)
-        code = lending.store->ops->history(lending.store, lending.scope, lending.key, add_change,
-                                           &page, &lending.error);
+        code = lending.store->ops->history(lending.store, lending.scope, lending.key,
+                                           add_wire_change, &page, &lending.error);
     json_t *json = json_pack("{s:o}", "changes", page.rows);
     if (code == PAGE_FULL)
         op_json_put(&json, "next",
                     json_pack("{s:I, s:I}", "after", (json_int_t)page.last, "skip",
                               (json_int_t)page.unnumbered));
-    return lending_end(&lending, code == PAGE_FULL ? ETHOS_OK : code, json, result, error);
+    return store_call_end(&lending, code == PAGE_FULL ? ETHOS_OK : code, json, result, error);
 }
 
 int store_run_version(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct lending lending;
+    struct store_call lending;
     struct ethos_text text = {0};
     json_t *json = NULL;
-    int code = lending_begin(call, &lending);
+    int code = store_call_begin(call, &lending);
     if (code == ETHOS_OK)
-        code = lending_needs(&lending, lending.store->ops->version);
+        code = store_call_require(&lending, lending.store->ops->version);
     if (code == ETHOS_OK)
         code = lending.store->ops->version(lending.store, lending.scope, lending.key,
                                            op_string(call, "revision"), &text, &lending.error);
     if (code == ETHOS_OK)
         json = wire_text(&text);
     if (lending.host)
-        lending_free(&lending, &text);
-    return lending_end(&lending, code, json, result, error);
+        store_call_free_text(&lending, &text);
+    return store_call_end(&lending, code, json, result, error);
 }
 
 /* ---- beside keys --------------------------------------------------------------------------------- */
@@ -103,36 +103,37 @@ typedef int beside_fn(struct ethos_store *self, const char *scope, const char *k
                       struct ethos_view text, struct ethos_error *error);
 
 /* set_aside and keep: the same arguments, another place. */
-static int put_beside(struct lending *lending, int code, beside_fn *put, struct op_call *call,
-                      struct op_result *result, struct ethos_error *error)
+static int write_beside_key(struct store_call *lending, int code, beside_fn *put,
+                            struct op_call *call, struct op_result *result,
+                            struct ethos_error *error)
 {
     struct str scratch;
     struct ethos_view text;
     str_init(&scratch, WIRE_MAX_BYTES);
     if (code == ETHOS_OK)
-        code = lending_needs(lending, put);
+        code = store_call_require(lending, put);
     if (code == ETHOS_OK)
-        code = lending_bytes(lending, call, "text", &scratch, &text);
+        code = store_call_bytes(lending, call, "text", &scratch, &text);
     if (code == ETHOS_OK && !call->dry_run)
         code = put(lending->store, lending->scope, lending->key, text, &lending->error);
     str_release(&scratch);
-    return lending_end(lending, code, json_pack("{s:b}", "ok", 1), result, error);
+    return store_call_end(lending, code, json_pack("{s:b}", "ok", 1), result, error);
 }
 
 int store_run_set_aside(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct lending lending;
-    int code = lending_begin(call, &lending);
-    return put_beside(&lending, code, code == ETHOS_OK ? lending.store->ops->set_aside : NULL, call,
-                      result, error);
+    struct store_call lending;
+    int code = store_call_begin(call, &lending);
+    return write_beside_key(&lending, code, code == ETHOS_OK ? lending.store->ops->set_aside : NULL,
+                            call, result, error);
 }
 
 int store_run_keep(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct lending lending;
-    int code = lending_begin(call, &lending);
-    return put_beside(&lending, code, code == ETHOS_OK ? lending.store->ops->keep : NULL, call,
-                      result, error);
+    struct store_call lending;
+    int code = store_call_begin(call, &lending);
+    return write_beside_key(&lending, code, code == ETHOS_OK ? lending.store->ops->keep : NULL,
+                            call, result, error);
 }
 
 /* Where it lies on this machine is of no use elsewhere. */
@@ -149,48 +150,48 @@ static int add_conflict(void *arg, const struct ethos_conflict *conflict)
 
 int store_run_conflicts(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct lending lending;
+    struct store_call lending;
     json_t *list = json_array();
-    int code = lending_begin(call, &lending);
+    int code = store_call_begin(call, &lending);
     if (code == ETHOS_OK)
-        code = lending_needs(&lending, lending.store->ops->conflicts);
+        code = store_call_require(&lending, lending.store->ops->conflicts);
     if (code == ETHOS_OK)
         code = lending.store->ops->conflicts(lending.store, lending.scope, add_conflict, &list,
                                              &lending.error);
     json_t *json = json_pack("{s:o}", "conflicts", list);
     if (code == ETHOS_OK)
         code = pages_cut(call, &json, "conflicts", "id", STORE_PAGE, &lending.error);
-    return lending_end(&lending, code, json, result, error);
+    return store_call_end(&lending, code, json, result, error);
 }
 
 int store_run_conflict_read(struct op_call *call, struct op_result *result,
                             struct ethos_error *error)
 {
-    struct lending lending;
+    struct store_call lending;
     struct ethos_text text = {0};
     json_t *json = NULL;
-    int code = lending_begin(call, &lending);
+    int code = store_call_begin(call, &lending);
     if (code == ETHOS_OK)
-        code = lending_needs(&lending, lending.store->ops->conflict_read);
+        code = store_call_require(&lending, lending.store->ops->conflict_read);
     if (code == ETHOS_OK)
         code = lending.store->ops->conflict_read(lending.store, lending.scope,
                                                  op_string(call, "id"), &text, &lending.error);
     if (code == ETHOS_OK)
         json = wire_text(&text);
     if (lending.host)
-        lending_free(&lending, &text);
-    return lending_end(&lending, code, json, result, error);
+        store_call_free_text(&lending, &text);
+    return store_call_end(&lending, code, json, result, error);
 }
 
 int store_run_conflict_drop(struct op_call *call, struct op_result *result,
                             struct ethos_error *error)
 {
-    struct lending lending;
-    int code = lending_begin(call, &lending);
+    struct store_call lending;
+    int code = store_call_begin(call, &lending);
     if (code == ETHOS_OK)
-        code = lending_needs(&lending, lending.store->ops->conflict_drop);
+        code = store_call_require(&lending, lending.store->ops->conflict_drop);
     if (code == ETHOS_OK && !call->dry_run)
         code = lending.store->ops->conflict_drop(lending.store, lending.scope,
                                                  op_string(call, "id"), &lending.error);
-    return lending_end(&lending, code, json_pack("{s:b}", "ok", 1), result, error);
+    return store_call_end(&lending, code, json_pack("{s:b}", "ok", 1), result, error);
 }

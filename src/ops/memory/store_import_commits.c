@@ -10,20 +10,20 @@
 #include "ops/memory/store.h"
 
 /* Keys are as strange as any that come from outside. */
-static int check_keys(struct lending *self, const struct ethos_commit *commit)
+static int check_commit_keys(struct store_call *self, const struct ethos_commit *commit)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < commit->row_count; i++)
-        code = lend_check(self->scope, commit->rows[i].change.key, &self->error);
+        code = served_store_check_key(self->scope, commit->rows[i].change.key, &self->error);
     for (size_t i = 0; code == ETHOS_OK && i < commit->edit_count; i++)
-        code = lend_check(self->scope, commit->edits[i].key, &self->error);
+        code = served_store_check_key(self->scope, commit->edits[i].key, &self->error);
     for (size_t i = 0; code == ETHOS_OK && i < commit->copy_count; i++)
-        code = lend_check(self->scope, commit->copies[i].key, &self->error);
+        code = served_store_check_key(self->scope, commit->copies[i].key, &self->error);
     return code;
 }
 
 /* The revision that the rows of each key lead to; null where a text was only seen. */
-static int note_ends(const struct ethos_commit *commit, json_t *ends)
+static int record_final_revisions(const struct ethos_commit *commit, json_t *ends)
 {
     int failed = 0;
     for (size_t i = 0; !failed && i < commit->row_count; i++) {
@@ -37,10 +37,10 @@ static int note_ends(const struct ethos_commit *commit, json_t *ends)
 }
 
 /* Every key that has rows, once, and a text that comes is the one they lead to. */
-static int check_edits(struct lending *self, const struct ethos_commit *commit)
+static int check_commit_edits(struct store_call *self, const struct ethos_commit *commit)
 {
     json_t *ends = json_object();
-    int code = ends ? note_ends(commit, ends) : ETHOS_NOMEM;
+    int code = ends ? record_final_revisions(commit, ends) : ETHOS_NOMEM;
     for (size_t i = 0; code == ETHOS_OK && i < commit->edit_count; i++) {
         const struct ethos_edit *edit = &commit->edits[i];
         const json_t *end = json_object_get(ends, edit->key);
@@ -61,7 +61,7 @@ static int check_edits(struct lending *self, const struct ethos_commit *commit)
     return code;
 }
 
-static int take_commit(struct lending *self, const struct op_call *call, struct arena *arena,
+static int read_commit(struct store_call *self, const struct op_call *call, struct arena *arena,
                        struct ethos_commit *out)
 {
     struct str scratch;
@@ -76,23 +76,24 @@ static int take_commit(struct lending *self, const struct op_call *call, struct 
     if (code == ETHOS_LIMIT)
         err_set(&self->error, code, "commit: its changes name too many bytes of texts");
     if (code == ETHOS_OK)
-        code = check_keys(self, out);
-    return code == ETHOS_OK ? check_edits(self, out) : code;
+        code = check_commit_keys(self, out);
+    return code == ETHOS_OK ? check_commit_edits(self, out) : code;
 }
 
-int store_run_graft(struct op_call *call, struct op_result *result, struct ethos_error *error)
+int store_run_import_commit(struct op_call *call, struct op_result *result,
+                            struct ethos_error *error)
 {
-    struct lending lending;
+    struct store_call lending;
     struct ethos_commit commit;
     struct arena arena;
     arena_init(&arena);
-    int code = lending_begin(call, &lending);
+    int code = store_call_begin(call, &lending);
     if (code == ETHOS_OK)
-        code = lending_needs(&lending, lending.store->ops->graft);
+        code = store_call_require(&lending, lending.store->ops->graft);
     if (code == ETHOS_OK)
-        code = take_commit(&lending, call, &arena, &commit);
+        code = read_commit(&lending, call, &arena, &commit);
     if (code == ETHOS_OK && !call->dry_run)
         code = lending.store->ops->graft(lending.store, lending.scope, &commit, &lending.error);
     arena_release(&arena);
-    return lending_end(&lending, code, json_pack("{s:b}", "ok", 1), result, error);
+    return store_call_end(&lending, code, json_pack("{s:b}", "ok", 1), result, error);
 }

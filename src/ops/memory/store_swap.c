@@ -19,7 +19,7 @@
 #include "ops/memory/store.h"
 #include "store/store.h"
 
-struct wish {
+struct wanted_edit {
     const char *expect; /* or NULL */
     enum ethos_verdict verdict;
     struct str decoded;
@@ -27,19 +27,19 @@ struct wish {
     const char *actions, *receipt;
 };
 
-struct swap {
-    struct lending lending;
+struct swap_call {
+    struct store_call lending;
     struct ethos_origin origin;
     bool dry_run;
     struct ethos_edit *edits;
-    struct wish *wishes;
+    struct wanted_edit *wishes;
     size_t count;
 };
 
 /* ---- what is wished for ------------------------------------------------------------------------ */
 
-static int read_wish(struct swap *self, const json_t *value, struct ethos_edit *edit,
-                     struct wish *wish, uint64_t *room)
+static int read_wanted_edit(struct swap_call *self, const json_t *value, struct ethos_edit *edit,
+                            struct wanted_edit *wish, uint64_t *room)
 {
     bool ok = json_is_object(value);
     const json_t *text = json_object_get(value, "text");
@@ -61,10 +61,10 @@ static int read_wish(struct swap *self, const json_t *value, struct ethos_edit *
         return err_set(error, ETHOS_LIMIT, "edits: more than %d bytes in one update",
                        WIRE_MAX_BYTES);
     *room -= wish->text.size;
-    return lend_check(self->lending.scope, edit->key, error);
+    return served_store_check_key(self->lending.scope, edit->key, error);
 }
 
-static int read_wishes(struct swap *self, const json_t *edits)
+static int read_wanted_edits(struct swap_call *self, const json_t *edits)
 {
     size_t index;
     json_t *value;
@@ -83,30 +83,31 @@ static int read_wishes(struct swap *self, const json_t *edits)
         str_init(&self->wishes[i].decoded, WIRE_MAX_BYTES);
     json_array_foreach (edits, index, value)
         if (code == ETHOS_OK)
-            code = read_wish(self, value, &self->edits[index], &self->wishes[index], &room);
+            code = read_wanted_edit(self, value, &self->edits[index], &self->wishes[index], &room);
     return code;
 }
 
 /* ---- the swap ---------------------------------------------------------------------------------- */
 
-static const char *found(const struct ethos_edit *edit)
+static const char *found_revision(const struct ethos_edit *edit)
 {
     return edit->old.data ? edit->old.revision : "absent";
 }
 
-static bool has_moved(const struct ethos_edit *edit, const struct wish *wish)
+static bool has_moved(const struct ethos_edit *edit, const struct wanted_edit *wish)
 {
-    return wish->expect && strcmp(wish->expect, found(edit)) != 0;
+    return wish->expect && strcmp(wish->expect, found_revision(edit)) != 0;
 }
 
-static int judge(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int apply_wishes(void *arg, struct ethos_edit *edits, size_t count,
+                        struct ethos_error *error)
 {
-    const struct swap *self = arg;
+    const struct swap_call *self = arg;
     for (size_t i = 0; i < count; i++)
         if (has_moved(&edits[i], &self->wishes[i]))
-            return update_moved(edits[i].key, found(&edits[i]), error);
+            return update_moved(edits[i].key, found_revision(&edits[i]), error);
     for (size_t i = 0; i < count && !self->dry_run; i++) {
-        const struct wish *wish = &self->wishes[i];
+        const struct wanted_edit *wish = &self->wishes[i];
         edits[i].verdict = wish->verdict;
         edits[i].text = wish->text;
         edits[i].actions = wish->actions;
@@ -116,7 +117,7 @@ static int judge(void *arg, struct ethos_edit *edits, size_t count, struct ethos
     return ETHOS_OK;
 }
 
-static json_t *done_json(const struct swap *self)
+static json_t *done_json(const struct swap_call *self)
 {
     static const char *const verdicts[] = {"keep", "put", "drop", "repeated"};
     json_t *list = json_array();
@@ -131,7 +132,7 @@ static json_t *done_json(const struct swap *self)
 }
 
 /* Whoever asked can go on from here without reading again. */
-static json_t *moved_json(const struct swap *self)
+static json_t *moved_json(const struct swap_call *self)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < self->count; i++) {
@@ -145,7 +146,7 @@ static json_t *moved_json(const struct swap *self)
     return list;
 }
 
-static bool some_moved(const struct swap *self)
+static bool has_any_moved(const struct swap_call *self)
 {
     for (size_t i = 0; i < self->count; i++)
         if (has_moved(&self->edits[i], &self->wishes[i]))
@@ -153,10 +154,10 @@ static bool some_moved(const struct swap *self)
     return false;
 }
 
-static void release(struct swap *self)
+static void release_swap(struct swap_call *self)
 {
     for (size_t i = 0; i < self->count; i++) {
-        lending_free(&self->lending, &self->edits[i].old);
+        store_call_free_text(&self->lending, &self->edits[i].old);
         str_release(&self->wishes[i].decoded);
     }
     free(self->edits);
@@ -165,22 +166,22 @@ static void release(struct swap *self)
 
 int store_run_swap(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct swap self = {.dry_run = call->dry_run};
+    struct swap_call self = {.dry_run = call->dry_run};
     json_t *json = NULL, *moved = NULL;
-    int code = lending_begin(call, &self.lending);
+    int code = store_call_begin(call, &self.lending);
     if (code == ETHOS_OK)
-        code = lending_origin(&self.lending, call, &self.origin);
+        code = store_call_origin(&self.lending, call, &self.origin);
     if (code == ETHOS_OK)
-        code = read_wishes(&self, json_object_get(call->args, "edits"));
+        code = read_wanted_edits(&self, json_object_get(call->args, "edits"));
     if (code == ETHOS_OK)
-        code = store_update(self.lending.store, self.lending.scope, self.edits, self.count, judge,
-                            &self, &self.origin, &self.lending.error);
+        code = store_update(self.lending.store, self.lending.scope, self.edits, self.count,
+                            apply_wishes, &self, &self.origin, &self.lending.error);
     if (code == ETHOS_OK)
         json = done_json(&self);
-    if (code == ETHOS_CONFLICT && some_moved(&self) && !(moved = moved_json(&self)))
+    if (code == ETHOS_CONFLICT && has_any_moved(&self) && !(moved = moved_json(&self)))
         code = ETHOS_NOMEM;
-    release(&self);
-    code = lending_end(&self.lending, code, json, result, error);
+    release_swap(&self);
+    code = store_call_end(&self.lending, code, json, result, error);
     if (code == ETHOS_OK && result->code == ETHOS_CONFLICT && moved)
         op_json_put(&result->json, "moved", moved);
     else

@@ -14,15 +14,15 @@
 #define PAGE 50             /* changes, unless a limit is given */
 #define WHOLE_BYTES 8388608 /* of the diffs that are made whole for one answer */
 
-struct rows {
+struct timeline_rows {
     json_t *items;
     bool diffs;
 };
 
 /* A diff that was cut is made whole later. */
-static int add_row(void *arg, const char *scope, const struct ethos_change *change)
+static int add_timeline_row(void *arg, const char *scope, const struct ethos_change *change)
 {
-    struct rows *rows = arg;
+    struct timeline_rows *rows = arg;
     json_t *row = change_json(scope, change);
     if (rows->diffs)
         op_json_put(&row, "diff", change->diff_whole ? json_text(change->diff) : json_null());
@@ -78,7 +78,7 @@ static int list_changes(struct op_call *call, struct ethos_turn *turn, struct op
 {
     char cursor[TIMELINE_CURSOR_SIZE];
     struct scope_target aimed;
-    struct rows rows = {NULL, op_flag(call, "diff")};
+    struct timeline_rows rows = {NULL, op_flag(call, "diff")};
     struct timeline_query query = {
         .personality = named_id(call, "personality", call->request->personality),
         .user = named_id(call, "user", call->request->user),
@@ -95,8 +95,8 @@ static int list_changes(struct op_call *call, struct ethos_turn *turn, struct op
     query.scope = *aimed.scope ? aimed.scope : NULL;
     rows.items = json_array();
     if (code == ETHOS_OK)
-        code = timeline_page(turn, &query, add_row, &rows, cursor, &result->code, &result->error,
-                             error);
+        code = timeline_page(turn, &query, add_timeline_row, &rows, cursor, &result->code,
+                             &result->error, error);
     if (code == ETHOS_OK && json_array_size(rows.items) == 0)
         code = nothing_found(result, error);
     if (code == ETHOS_OK && rows.diffs)

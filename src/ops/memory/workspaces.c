@@ -15,7 +15,7 @@
 #include "ops/tables.h"
 
 /* A turn about a folder, and the directory of its memory. */
-struct here {
+struct folder_in_turn {
     struct ethos_turn *turn;
     const struct workspace *workspace;
     const char *id;
@@ -23,9 +23,10 @@ struct here {
     int dir;    /* -1: no home yet */
 };
 
-static int open_here(struct op_call *call, struct here *out, struct ethos_error *error)
+static int open_folder_turn(struct op_call *call, struct folder_in_turn *out,
+                            struct ethos_error *error)
 {
-    *out = (struct here){.named = call->request->workspace, .dir = -1};
+    *out = (struct folder_in_turn){.named = call->request->workspace, .dir = -1};
     int code = ethos_turn_new(call->ethos, call->request, &out->turn, error);
     if (code != ETHOS_OK)
         return code;
@@ -34,14 +35,14 @@ static int open_here(struct op_call *call, struct here *out, struct ethos_error 
     return service_open_root(call->ethos, false, &out->dir, error);
 }
 
-static void close_here(struct here *here)
+static void close_folder_turn(struct folder_in_turn *here)
 {
     if (here->dir >= 0)
         os_close(here->dir);
     ethos_turn_free(here->turn);
 }
 
-static int no_folder(const struct here *here, struct ethos_error *error)
+static int refuse_no_folder(const struct folder_in_turn *here, struct ethos_error *error)
 {
     const struct ethos_error *why = ethos_turn_context(here->turn)->workspace_error;
     if (why) {
@@ -69,12 +70,13 @@ static void cut_paths(const struct op_call *call, json_t *row)
     json_object_set_new(row, "morePaths", json_integer((json_int_t)more));
 }
 
-static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_list_workspaces(struct op_call *call, struct op_result *result,
+                               struct ethos_error *error)
 {
-    struct here here;
+    struct folder_in_turn here;
     size_t index;
     json_t *rows = NULL, *json = NULL, *row;
-    int code = open_here(call, &here, error);
+    int code = open_folder_turn(call, &here, error);
     if (code == ETHOS_OK)
         code = workspace_list(here.dir, &rows, error);
     if (code == ETHOS_OK) {
@@ -89,12 +91,12 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
         code = op_return(result, json, error);
     else
         json_decref(json);
-    close_here(&here);
+    close_folder_turn(&here);
     return code;
 }
 
 /* The directory of the memory, or null; from the path of its index. */
-static json_t *directory_of(const struct here *here)
+static json_t *directory_json(const struct folder_in_turn *here)
 {
     char *path = NULL;
     if (service_path(here->turn, here->workspace->found.scope, "MEMORY.md", &path, NULL) !=
@@ -108,7 +110,7 @@ static json_t *directory_of(const struct here *here)
     return value;
 }
 
-static int add_counts(const struct here *here, json_t **json, struct ethos_error *error)
+static int add_counts(const struct folder_in_turn *here, json_t **json, struct ethos_error *error)
 {
     json_t *row;
     int code = here->dir < 0 ? ETHOS_NOTFOUND : workspace_show(here->dir, here->id, &row, error);
@@ -126,15 +128,15 @@ static int add_counts(const struct here *here, json_t **json, struct ethos_error
     return ETHOS_OK;
 }
 
-static int show_here(const struct op_call *call, const struct here *here, struct op_result *result,
-                     struct ethos_error *error)
+static int return_workspace(const struct op_call *call, const struct folder_in_turn *here,
+                            struct op_result *result, struct ethos_error *error)
 {
     static const char *const words[] = {
         [WORKSPACE_NEW] = "new",     [WORKSPACE_PATH] = "path",   [WORKSPACE_MARKER] = "marker",
         [WORKSPACE_ALIAS] = "alias", [WORKSPACE_MOVED] = "moved", [WORKSPACE_NAMED] = "id"};
     const struct workspace *own = here->workspace;
     if (!own)
-        return no_folder(here, error);
+        return refuse_no_folder(here, error);
     json_t *json = json_object();
     op_json_put(&json, "path", op_json_string(ethos_turn_context(here->turn)->workspace));
     op_json_put(&json, "git",
@@ -142,7 +144,7 @@ static int show_here(const struct op_call *call, const struct here *here, struct
     op_json_put(&json, "id", json_string(here->id));
     op_json_put(&json, "scope", json_string(own->found.scope));
     op_json_put(&json, "how", json_string(words[own->found.how]));
-    op_json_put(&json, "memory", directory_of(here));
+    op_json_put(&json, "memory", directory_json(here));
     int code = add_counts(here, &json, error);
     cut_paths(call, json);
     if (code == ETHOS_OK)
@@ -153,22 +155,22 @@ static int show_here(const struct op_call *call, const struct here *here, struct
 
 static int run_where(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct here here;
-    int code = open_here(call, &here, error);
+    struct folder_in_turn here;
+    int code = open_folder_turn(call, &here, error);
     if (code == ETHOS_OK)
-        code = show_here(call, &here, result, error);
-    close_here(&here);
+        code = return_workspace(call, &here, result, error);
+    close_folder_turn(&here);
     return code;
 }
 
 /* ---- adopt and forget ----------------------------------------------------------------------- */
 
-static int adopt(struct op_call *call, const struct here *here, struct op_result *result,
-                 struct ethos_error *error)
+static int adopt_workspace(struct op_call *call, const struct folder_in_turn *here,
+                           struct op_result *result, struct ethos_error *error)
 {
     const char *id = op_string(call, "id"), *root = ethos_turn_context(here->turn)->workspace;
     if (!here->workspace || !root)
-        return no_folder(here, error);
+        return refuse_no_folder(here, error);
     int code = workspace_adopt(here->dir, &here->workspace->place, id, op_flag(call, "replace"),
                                call->dry_run,
                                here->workspace->marker && !service_ephemeral(call->ethos),
@@ -187,11 +189,11 @@ static int adopt(struct op_call *call, const struct here *here, struct op_result
 
 static int run_adopt(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct here here;
-    int code = open_here(call, &here, error);
+    struct folder_in_turn here;
+    int code = open_folder_turn(call, &here, error);
     if (code == ETHOS_OK)
-        code = adopt(call, &here, result, error);
-    close_here(&here);
+        code = adopt_workspace(call, &here, result, error);
+    close_folder_turn(&here);
     return code;
 }
 
@@ -296,7 +298,7 @@ static const struct op_arg forget_args[] = {
 
 const struct op ops_workspaces[] = {
     {"workspaces.list", "workspaces list", "List the folders that have a memory",
-     "ethos workspaces list", list_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_list},
+     "ethos workspaces list", list_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_list_workspaces},
     {"workspaces.where", "workspaces where",
      "Show which memory this folder uses and how it is found", "ethos workspaces where", NULL,
      OP_MEMORY_READ, OP_IDEMPOTENT, run_where},

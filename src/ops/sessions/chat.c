@@ -75,14 +75,14 @@ static int add_attachments(const json_t *rows, struct str *text, struct ethos_er
 
 /* ---- sessions ---------------------------------------------------------------------------------- */
 
-struct allowed {
+struct allowed_session {
     const char *only;
     bool holds;
 };
 
-static int check_personality(void *arg, const struct ethos_session *row)
+static int check_session_personality(void *arg, const struct ethos_session *row)
 {
-    struct allowed *allowed = arg;
+    struct allowed_session *allowed = arg;
     allowed->holds = row->personality &&
                      limits_allow(allowed->only, "personality", row->personality);
     return 0;
@@ -92,15 +92,16 @@ static int check_personality(void *arg, const struct ethos_session *row)
  * A key that is limited goes on with conversations of its personalities alone; with none, if it is limited to a
  * person or a workspace, since whose a conversation is need not be recorded.
  */
-static int check_limits(const struct op_call *call, const char *session, struct ethos_error *error)
+static int check_session_limits(const struct op_call *call, const char *session,
+                                struct ethos_error *error)
 {
     struct ethos_sessions *store;
-    struct allowed allowed = {.only = call->only};
+    struct allowed_session allowed = {.only = call->only};
     if (!call->only || !session)
         return ETHOS_OK;
     int code = ethos_sessions(call->ethos, &store, error);
     if (code == ETHOS_OK)
-        code = store->ops->get(store, session, check_personality, &allowed, error);
+        code = store->ops->get(store, session, check_session_personality, &allowed, error);
     if (code == ETHOS_OK && (!allowed.holds || !limits_allow(call->only, "user", NULL) ||
                              !limits_allow(call->only, "workspace", NULL)))
         code = form_no_session(session, error);
@@ -133,7 +134,8 @@ static int begin_session(struct op_call *call, char out[ETHOS_UUID_SIZE], struct
     return code;
 }
 
-static int tell_end(const struct op_call *call, const char *session, struct ethos_error *error)
+static int report_no_model(const struct op_call *call, const char *session,
+                           struct ethos_error *error)
 {
     json_t *told = json_pack("{s:s, s:{s:s, s:s, s:s}}", "sessionId", session, "event", "type",
                              "error", "error", NO_MODEL, "code", "SETUP_REQUIRED");
@@ -158,7 +160,7 @@ static int start_turn(const struct op_call *call, const char *session, const cha
                                       .rights = OP_RIGHTS_AGENT,
                                       .dry_run = call->dry_run || op_flag(call, "dryRun")};
     return call->chat ? call->chat->send(call->chat->arg, &sent, error)
-                      : tell_end(call, session, error);
+                      : report_no_model(call, session, error);
 }
 
 static int run_send(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -170,7 +172,7 @@ static int run_send(struct op_call *call, struct op_result *result, struct ethos
     str_add(&text, op_text(call, "text"));
     int code = session ? check_session(session, error) : ETHOS_OK;
     if (code == ETHOS_OK)
-        code = check_limits(call, session, error);
+        code = check_session_limits(call, session, error);
     if (code == ETHOS_OK)
         code = add_attachments(json_object_get(call->args, "attachments"), &text, error);
     if (code == ETHOS_OK && str_code(&text) != ETHOS_OK)
@@ -193,7 +195,7 @@ static int run_send(struct op_call *call, struct op_result *result, struct ethos
 /* Also when nothing runs. */
 static int run_abort(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    int code = check_limits(call, op_string(call, "sessionId"), error);
+    int code = check_session_limits(call, op_string(call, "sessionId"), error);
     if (code != ETHOS_OK)
         return code;
     if (call->chat)

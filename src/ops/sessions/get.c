@@ -20,7 +20,7 @@
 #define MODEL_PAGE 100000 /* CH at which a page for a model ends */
 #define ENOUGH 1          /* ends a walk */
 
-struct page {
+struct message_page {
     unsigned size;      /* messages at most; 0: all */
     bool newest;        /* the last ones; else those from the first on */
     const char *from;   /* the message to begin with; NULL: none, or it was reached */
@@ -34,7 +34,7 @@ struct page {
     json_t *next;   /* the id after them */
 };
 
-static int pass(struct page *self, json_t *id)
+static int push_passed_id(struct message_page *self, json_t *id)
 {
     op_json_push(&self->passed, id);
     if (self->passed && json_array_size(self->passed) > self->size)
@@ -43,16 +43,16 @@ static int pass(struct page *self, json_t *id)
 }
 
 /* The oldest of the rows makes room. */
-static int let_go(struct page *self)
+static int drop_oldest(struct message_page *self)
 {
     json_t *row = json_array_get(self->rows, 0);
     self->chars -= utf8_units(json_view(row, "content"));
-    int code = pass(self, json_incref(json_object_get(row, "id")));
+    int code = push_passed_id(self, json_incref(json_object_get(row, "id")));
     json_array_remove(self->rows, 0);
     return code;
 }
 
-static int add_message(struct page *self, const struct ethos_message *message)
+static int add_page_message(struct message_page *self, const struct ethos_message *message)
 {
     struct ethos_message shown = *message;
     if (self->guarded)
@@ -69,49 +69,50 @@ static int add_message(struct page *self, const struct ethos_message *message)
     return self->rows ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int add_newest(struct page *self, const struct ethos_message *message)
+static int add_newest(struct message_page *self, const struct ethos_message *message)
 {
-    int code = add_message(self, message);
+    int code = add_page_message(self, message);
     while (code == ETHOS_OK && (json_array_size(self->rows) > self->size ||
                                 (self->chars > self->room && json_array_size(self->rows) > 1)))
-        code = let_go(self);
+        code = drop_oldest(self);
     return code;
 }
 
-static int take_message(void *arg, const struct ethos_message *message)
+static int add_or_pass_message(void *arg, const struct ethos_message *message)
 {
-    struct page *self = arg;
+    struct message_page *self = arg;
     if (self->newest)
         return add_newest(self, message);
     if (self->from && strcmp(self->from, message->id) != 0)
-        return pass(self, op_json_string(message->id));
+        return push_passed_id(self, op_json_string(message->id));
     self->from = NULL;
     bool full = self->size && json_array_size(self->rows) == self->size;
     if (!full && self->chars < self->room)
-        return add_message(self, message);
+        return add_page_message(self, message);
     self->next = op_json_string(message->id);
     return self->next ? ENOUGH : ETHOS_NOMEM;
 }
 
 /* Of the newest, the page before them is read, too, to know where that begins. */
-static int read_page(struct ethos_sessions *store, const char *id, struct page *page,
+static int read_page(struct ethos_sessions *store, const char *id, struct message_page *page,
                      struct ethos_error *error)
 {
-    int code = store->ops->messages(store, id, page->newest ? 2 * page->size : 0, take_message,
-                                    page, error);
+    int code = store->ops->messages(store, id, page->newest ? 2 * page->size : 0,
+                                    add_or_pass_message, page, error);
     if (code != ETHOS_OK && code != ENOUGH)
-        return sessions_walked(code, error);
+        return sessions_walk_code(code, error);
     if (!page->from)
         return ETHOS_OK;
     code = err_set(error, ETHOS_NOTFOUND, "no such message in the session: %s", page->from);
     return err_hint(error, code, "leave it out to see the newest");
 }
 
-static int plan_page(const struct op_call *call, struct page *out, struct ethos_error *error)
+static int plan_page(const struct op_call *call, struct message_page *out,
+                     struct ethos_error *error)
 {
     int64_t last = op_integer(call, "last", 0);
     int64_t usual = call->guarded ? MODEL_MESSAGES : call->whole_lists ? 0 : MESSAGES;
-    *out = (struct page){
+    *out = (struct message_page){
         .size = (unsigned)op_integer(call, "limit", last ? last : usual),
         .from = op_string(call, "from"),
         .max_chars = (uint64_t)op_integer(call, "maxChars", call->guarded * MODEL_CHARS),
@@ -127,7 +128,7 @@ static int plan_page(const struct op_call *call, struct page *out, struct ethos_
     return ETHOS_OK;
 }
 
-static json_t *page_json(const struct page *page, const json_t *session)
+static json_t *page_json(const struct message_page *page, const json_t *session)
 {
     json_t *json = json_pack("{s:O, s:O, s:[]}", "session", session, "messages", page->rows,
                              "cards");
@@ -139,17 +140,17 @@ static json_t *page_json(const struct page *page, const json_t *session)
     return json;
 }
 
-static int show_page(const struct op_call *call, struct page *page, struct op_result *result,
-                     struct ethos_error *error)
+static int return_page(const struct op_call *call, struct message_page *page,
+                       struct op_result *result, struct ethos_error *error)
 {
     char id[ETHOS_UUID_SIZE];
     struct ethos_sessions *store;
     json_t *session = NULL;
     int code = ethos_sessions(call->ethos, &store, error);
     if (code == ETHOS_OK)
-        code = sessions_named(call, op_string(call, "id"), id, error);
+        code = sessions_find_named(call, op_string(call, "id"), id, error);
     if (code == ETHOS_OK)
-        code = sessions_tell(call, id, &session, error);
+        code = sessions_read_row(call, id, &session, error);
     if (code == ETHOS_OK)
         code = read_page(store, id, page, error);
     if (code == ETHOS_OK)
@@ -161,14 +162,14 @@ static int show_page(const struct op_call *call, struct page *page, struct op_re
 
 int sessions_run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct page page;
+    struct message_page page;
     int code = plan_page(call, &page, error);
     if (code != ETHOS_OK)
         return code;
     page.rows = json_array();
     page.passed = json_array();
     str_init(&page.safe, SIZE_MAX);
-    code = show_page(call, &page, result, error);
+    code = return_page(call, &page, result, error);
     str_release(&page.safe);
     json_decref(page.rows);
     json_decref(page.passed);

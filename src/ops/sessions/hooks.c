@@ -26,23 +26,23 @@ static int read_hook(const struct op_call *call, struct hook *out, struct ethos_
     return hook_read(agent, event, op_text(call, "input"), out, error);
 }
 
-static bool records(const struct agent_event *event)
+static bool is_recorded_event(const struct agent_event *event)
 {
     return event->action != AGENT_START && event->action != AGENT_PROMPT;
 }
 
-bool op_hook_records(const char *agent, const char *event)
+bool op_hook_is_recorded(const char *agent, const char *event)
 {
     const struct agent *who;
     const struct agent_event *what = agent_event_find(agent, event, &who);
-    return what && records(what);
+    return what && is_recorded_event(what);
 }
 
 /* A prompt is noted first: the deadline may end what follows, and the note costs next to nothing. */
-static int run_event(struct op_call *call, const struct hook *hook, struct hooks_told *told,
-                     struct op_result *result, struct ethos_error *error)
+static int handle_event(struct op_call *call, const struct hook *hook, struct hooks_told *told,
+                        struct op_result *result, struct ethos_error *error)
 {
-    if (records(hook->event)) {
+    if (is_recorded_event(hook->event)) {
         int code = hooks_record(call->ethos, call->request, hook, error);
         if (code == ETHOS_OK && !call->dry_run)
             recall_follow(call->ethos); // a prompt asks the index as it is
@@ -58,8 +58,8 @@ static int run_event(struct op_call *call, const struct hook *hook, struct hooks
     return code != ETHOS_OK ? code : noted == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
 }
 
-static int answer(const struct hook *hook, const struct hooks_told *told, struct op_result *result,
-                  struct ethos_error *error)
+static int print_hook_answer(const struct hook *hook, const struct hooks_told *told,
+                             struct op_result *result, struct ethos_error *error)
 {
     char message[sizeof result->error.text + 64];
     snprintf(message, sizeof message, "ethos: memory could not be read: %s", result->error.text);
@@ -77,9 +77,9 @@ static int run_hook(struct op_call *call, struct op_result *result, struct ethos
     int code = read_hook(call, &hook, error);
     hook.tries = op_flag(call, "tries");
     if (code == ETHOS_OK)
-        code = run_event(call, &hook, &told, result, error);
+        code = handle_event(call, &hook, &told, result, error);
     if (code == ETHOS_OK)
-        code = answer(&hook, &told, result, error);
+        code = print_hook_answer(&hook, &told, result, error);
     result->has_text = code == ETHOS_OK;
     if (code == ETHOS_OK && call->want_json)
         code = op_return(result, json_pack("{s:o}", "context", json_text(str_view(&told.text))),
@@ -109,7 +109,7 @@ static int run_drain(struct op_call *call, struct op_result *result, struct etho
                      error);
 }
 
-bool op_hooks_waiting(const char *home)
+bool op_has_queued_hooks(const char *home)
 {
     return spool_waiting(home);
 }

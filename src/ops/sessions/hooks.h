@@ -7,9 +7,9 @@
 #include <stdbool.h>
 
 /* Whether an event of an agent is to be recorded, for which the session store is needed. */
-bool op_hook_records(const char *agent, const char *event);
+bool op_hook_is_recorded(const char *agent, const char *event);
 
 /* Whether a home (NULL: by the environment) has something for sessions.drain: mostly one system call. */
-bool op_hooks_waiting(const char *home);
+bool op_has_queued_hooks(const char *home);
 
 #endif

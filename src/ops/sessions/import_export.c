@@ -24,39 +24,39 @@
 
 /* ---- import ---------------------------------------------------------------------------------- */
 
-struct tally {
+struct import_tally {
     json_t *rows, *counts, *notes;
     json_t *places; /* of notes by what they say */
     int64_t conflicts, left;
     struct ethos_error error; /* of the first that was left */
 };
 
-static void put_text(json_t **row, const char *name, const char *value)
+static void put_import_text(json_t **row, const char *name, const char *value)
 {
     if (value)
         op_json_put(row, name, json_text(view_str(value)));
 }
 
-static void count_up(json_t **object, const char *name)
+static void increment_count(json_t **object, const char *name)
 {
     json_int_t count = json_integer_value(json_object_get(*object, name));
     op_json_put(object, name, json_integer(count + 1));
 }
 
 /* A file that is no transcript is nothing to fail for, in a folder; one that cannot be read is. */
-static void collect(void *arg, const struct sessions_import_row *row)
+static void add_import_row(void *arg, const struct sessions_import_row *row)
 {
-    struct tally *tally = arg;
+    struct import_tally *tally = arg;
     json_t *json = json_object();
-    put_text(&json, "file", row->file);
-    put_text(&json, "effect", row->effect);
-    put_text(&json, "why", row->why);
-    put_text(&json, "id", row->id);
-    put_text(&json, "format", row->format);
+    put_import_text(&json, "file", row->file);
+    put_import_text(&json, "effect", row->effect);
+    put_import_text(&json, "why", row->why);
+    put_import_text(&json, "id", row->id);
+    put_import_text(&json, "format", row->format);
     op_json_put(&json, "messages", json_integer((json_int_t)row->messages));
     op_json_put(&json, "total", json_integer((json_int_t)row->total));
     op_json_push(&tally->rows, json);
-    count_up(&tally->counts, row->effect);
+    increment_count(&tally->counts, row->effect);
     tally->conflicts += strcmp(row->effect, "conflict") == 0;
     bool failed = row->code != ETHOS_OK && row->code != ETHOS_INVALID;
     if (failed && tally->left == 0)
@@ -64,9 +64,9 @@ static void collect(void *arg, const struct sessions_import_row *row)
     tally->left += failed;
 }
 
-static void collect_note(void *arg, const char *file, size_t line, const char *what)
+static void add_import_note(void *arg, const char *file, size_t line, const char *what)
 {
-    struct tally *tally = arg;
+    struct import_tally *tally = arg;
     (void)file, (void)line;
     json_t *note = json_object_get(tally->places, what);
     json_t *count = json_object_get(note, "count");
@@ -80,8 +80,8 @@ static void collect_note(void *arg, const char *file, size_t line, const char *w
 }
 
 /* What was not done as asked for, or why it was given up. */
-static void set_code(const struct tally *tally, int code, const struct ethos_error *error,
-                     struct op_result *result)
+static void set_import_error(const struct import_tally *tally, int code,
+                             const struct ethos_error *error, struct op_result *result)
 {
     if (code != ETHOS_OK) {
         result->code = code;
@@ -99,8 +99,8 @@ static void set_code(const struct tally *tally, int code, const struct ethos_err
 }
 
 /* A failure after something was done is told beside the report. */
-static int finish(const struct op_call *call, struct tally *tally, int code,
-                  struct op_result *result, struct ethos_error *error)
+static int return_import(const struct op_call *call, struct import_tally *tally, int code,
+                         struct op_result *result, struct ethos_error *error)
 {
     if (code != ETHOS_OK && json_array_size(tally->rows) == 0)
         return code;
@@ -112,7 +112,7 @@ static int finish(const struct op_call *call, struct tally *tally, int code,
     op_json_put(&json, "notes", json_incref(tally->notes));
     if (call->dry_run)
         op_json_put(&json, "dryRun", json_true());
-    set_code(tally, code, error, result);
+    set_import_error(tally, code, error, result);
     return op_return(result, json, error);
 }
 
@@ -126,8 +126,8 @@ static int read_input(struct str *out, struct ethos_error *error)
     return err_errno(error, errno, "standard input");
 }
 
-static int import(struct op_call *call, const struct sessions_import *what,
-                  struct ethos_error *error)
+static int import_in_turn(struct op_call *call, const struct sessions_import *what,
+                          struct ethos_error *error)
 {
     struct ethos_turn *turn;
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
@@ -140,13 +140,14 @@ static int import(struct op_call *call, const struct sessions_import *what,
 
 static int run_import(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct tally tally = {json_array(), json_object(), json_array(), json_object(), 0, 0, {0}};
+    struct import_tally tally = {json_array(), json_object(), json_array(), json_object(), 0, 0,
+                                 {0}};
     struct str text;
     struct sessions_import what = {.path = op_string(call, "path"),
                                    .format = op_string(call, "format"),
                                    .dry_run = call->dry_run,
-                                   .each = collect,
-                                   .note = collect_note,
+                                   .each = add_import_row,
+                                   .note = add_import_note,
                                    .arg = &tally,
                                    .progress = call->progress,
                                    .progress_arg = call->progress_arg};
@@ -154,9 +155,9 @@ static int run_import(struct op_call *call, struct op_result *result, struct eth
     int code = strcmp(what.path, "-") == 0 ? read_input(&text, error) : ETHOS_OK;
     what.text = str_view(&text);
     if (code == ETHOS_OK)
-        code = import(call, &what, error);
+        code = import_in_turn(call, &what, error);
     str_release(&text);
-    code = finish(call, &tally, code, result, error);
+    code = return_import(call, &tally, code, result, error);
     json_decref(tally.rows);
     json_decref(tally.counts);
     json_decref(tally.notes);
@@ -221,14 +222,14 @@ static int print_row(json_t *row, struct str *out)
     return code;
 }
 
-static int add_session(void *arg, const struct ethos_session *session)
+static int add_document_session(void *arg, const struct ethos_session *session)
 {
     struct document *document = arg;
     document->session = whole_session(session);
     return document->session ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int add_message(void *arg, const struct ethos_message *message)
+static int add_document_message(void *arg, const struct ethos_message *message)
 {
     struct document *document = arg;
     json_t *row = whole_message(message);
@@ -244,25 +245,25 @@ static int add_message(void *arg, const struct ethos_message *message)
     return print_row(row, document->text);
 }
 
-static int walk(struct ethos *ethos, const char *id, struct document *document,
-                struct ethos_error *error)
+static int print_document(struct ethos *ethos, const char *id, struct document *document,
+                          struct ethos_error *error)
 {
     struct ethos_sessions *store;
     int code = ethos_sessions(ethos, &store, error);
     if (code == ETHOS_OK)
-        code = store->ops->get(store, id, add_session, document, error);
+        code = store->ops->get(store, id, add_document_session, document, error);
     if (code == ETHOS_OK && !document->messages) {
         str_adds(document->text, "{\"session\":");
         print_row(json_incref(document->session), document->text);
         str_adds(document->text, ",\"messages\":[");
     }
     if (code == ETHOS_OK)
-        code = store->ops->messages(store, id, 0, add_message, document, error);
+        code = store->ops->messages(store, id, 0, add_document_message, document, error);
     if (code == ETHOS_OK)
         code = str_adds(document->text, document->messages ? "" : "\n]}\n");
     if (code == ETHOS_LIMIT)
         return sessions_export_large(document->text->ceiling, error);
-    return sessions_walked(code, error);
+    return sessions_walk_code(code, error);
 }
 
 static int export_json(struct op_call *call, const char *id, struct op_result *result,
@@ -272,7 +273,7 @@ static int export_json(struct op_call *call, const char *id, struct op_result *r
     json_t *json = NULL;
     if (call->want_json && !(document.messages = json_array()))
         return err_nomem(error);
-    int code = walk(call->ethos, id, &document, error);
+    int code = print_document(call->ethos, id, &document, error);
     if (code == ETHOS_OK) {
         json = document.messages ? json_pack("{s:O, s:O}", "session", document.session, "messages",
                                              document.messages)
@@ -302,7 +303,7 @@ static int run_export(struct op_call *call, struct op_result *result, struct eth
 {
     char id[ETHOS_UUID_SIZE];
     const char *format = op_string(call, "format");
-    int code = sessions_named(call, op_string(call, "id"), id, error);
+    int code = sessions_find_named(call, op_string(call, "id"), id, error);
     if (code != ETHOS_OK)
         return code;
     str_release(&result->text);

@@ -23,12 +23,12 @@
 #define PARTS 63 /* of a query; a bit for each */
 
 /* When sessions must have been used last; NULL: whenever. */
-struct span {
+struct time_span {
     const char *since, *until;
     char from[CLOCK_ISO_SIZE], to[CLOCK_ISO_SIZE];
 };
 
-static void read_span(const struct op_call *call, struct span *out)
+static void read_span(const struct op_call *call, struct time_span *out)
 {
     bool since = op_string(call, "since"), until = op_string(call, "until");
     clock_iso(op_time(call, "since"), out->from);
@@ -37,7 +37,7 @@ static void read_span(const struct op_call *call, struct span *out)
     out->until = until ? out->to : NULL;
 }
 
-static bool is_within(const struct span *span, const struct ethos_session *session)
+static bool is_in_time_span(const struct time_span *span, const struct ethos_session *session)
 {
     return (!span->since || strcmp(session->updated_at, span->since) >= 0) &&
            (!span->until || strcmp(session->updated_at, span->until) <= 0);
@@ -59,13 +59,13 @@ static int add_titles(const struct op_call *call, json_t *rows, struct ethos_err
 /* ---- words of a query ------------------------------------------------------------------------- */
 
 /* One part of what was typed: up to a blank, or in quotes. */
-struct part {
+struct query_part {
     struct ethos_view text; /* quotes included */
     struct query query;
 };
 
 /* Takes the next part off *rest; an unpaired quote is a sign like others. */
-static struct ethos_view take_part(struct ethos_view *rest)
+static struct ethos_view cut_query_part(struct ethos_view *rest)
 {
     *rest = view_trim_start(*rest);
     size_t size = 0;
@@ -86,15 +86,15 @@ static struct ethos_view take_part(struct ethos_view *rest)
 
 enum { ENOUGH = 1 }; // ends a walk
 
-struct matching {
+struct session_matcher {
     struct ethos_sessions *store;
     const char *folder, *personality;
     const struct ethos_people *people;
-    struct span span;
+    struct time_span span;
     bool guarded;
     struct str safe; /* of the name at hand, when guarded */
     struct arena arena;
-    struct part *parts[PARTS];
+    struct query_part *parts[PARTS];
     size_t count;
     uint64_t bits;               /* of the part, or parts, that are being looked for */
     size_t hits;                 /* of this round, */
@@ -105,14 +105,14 @@ struct matching {
 };
 
 /* Parts without a word in them ask for nothing. The last one is all the rest, to be found together. */
-static int split(struct matching *self, struct ethos_view text)
+static int split_query(struct session_matcher *self, struct ethos_view text)
 {
     while (self->count < PARTS && !view_blank(text)) {
-        struct part *part = arena_alloc(&self->arena, sizeof *part);
+        struct query_part *part = arena_alloc(&self->arena, sizeof *part);
         if (!part)
             return ETHOS_NOMEM;
         bool last = self->count == PARTS - 1;
-        part->text = last ? text : take_part(&text);
+        part->text = last ? text : cut_query_part(&text);
         if (last)
             text = view_from(text, text.size);
         if (query_parse(part->text, &self->arena, &part->query) != ETHOS_OK)
@@ -123,19 +123,19 @@ static int split(struct matching *self, struct ethos_view text)
     return ETHOS_OK;
 }
 
-static uint64_t all_bits(const struct matching *self)
+static uint64_t all_bits(const struct session_matcher *self)
 {
     return (UINT64_C(1) << self->count) - 1;
 }
 
 /* Notes that some parts are in a session; when it has all of them now, it is one of the rows. */
-static int note_matched_parts(struct matching *self, const struct ethos_session *session,
-                              uint64_t bits)
+static int record_matched_parts(struct session_matcher *self, const struct ethos_session *session,
+                                uint64_t bits)
 {
     uint64_t had = (uint64_t)json_integer_value(json_object_get(self->found, session->id));
     const char *wanted = self->personality;
     bool other = wanted && (!session->personality || strcmp(wanted, session->personality) != 0);
-    if (other || (had | bits) == had || !is_within(&self->span, session))
+    if (other || (had | bits) == had || !is_in_time_span(&self->span, session))
         return ETHOS_OK;
     op_json_put(&self->found, session->id, json_integer((json_int_t)(had | bits)));
     if ((had | bits) == all_bits(self))
@@ -146,7 +146,7 @@ static int note_matched_parts(struct matching *self, const struct ethos_session 
 }
 
 /* Adds the bits of the parts that are in a name. */
-static int look_at_name(struct matching *self, const char *name, uint64_t *bits)
+static int match_name(struct session_matcher *self, const char *name, uint64_t *bits)
 {
     struct ethos_view text = self->guarded ? scan_visible(view_str(name), &self->safe)
                                            : view_str(name);
@@ -156,28 +156,28 @@ static int look_at_name(struct matching *self, const char *name, uint64_t *bits)
     return str_code(&self->safe);
 }
 
-static int note_names(void *arg, const struct ethos_session *session)
+static int match_names(void *arg, const struct ethos_session *session)
 {
-    struct matching *self = arg;
+    struct session_matcher *self = arg;
     uint64_t bits = 0;
-    int code = look_at_name(self, session->title, &bits);
+    int code = match_name(self, session->title, &bits);
     if (code == ETHOS_OK)
-        code = look_at_name(self, session->key, &bits);
-    return code == ETHOS_OK ? note_matched_parts(self, session, bits) : ETHOS_NOMEM;
+        code = match_name(self, session->key, &bits);
+    return code == ETHOS_OK ? record_matched_parts(self, session, bits) : ETHOS_NOMEM;
 }
 
-static int note_hit(void *arg, const struct ethos_hit *hit)
+static int match_hit(void *arg, const struct ethos_hit *hit)
 {
-    struct matching *self = arg;
+    struct session_matcher *self = arg;
     const char *time = hit->message->timestamp;
     if (self->hits++ == 0 || strcmp(time, self->oldest) < 0)
         snprintf(self->oldest, sizeof self->oldest, "%s", time);
-    return note_matched_parts(self, hit->session, self->bits);
+    return record_matched_parts(self, hit->session, self->bits);
 }
 
 /* The best of the newest first; then what is older than those, for sessions that talk less. */
-static int find_said(struct matching *self, struct ethos_view text, uint64_t bits,
-                     struct ethos_error *error)
+static int find_in_messages(struct session_matcher *self, struct ethos_view text, uint64_t bits,
+                            struct ethos_error *error)
 {
     char until[CLOCK_ISO_SIZE] = "";
     self->bits = bits;
@@ -190,7 +190,7 @@ static int find_said(struct matching *self, struct ethos_view text, uint64_t bit
                                             .guarded = self->guarded,
                                             .people = self->people};
         self->hits = 0;
-        int code = self->store->ops->search(self->store, &search, note_hit, self, error);
+        int code = self->store->ops->search(self->store, &search, match_hit, self, error);
         if (code != ETHOS_OK || self->hits < MANY || strcmp(self->oldest, until) == 0)
             return code;
         memcpy(until, self->oldest, sizeof until);
@@ -199,7 +199,8 @@ static int find_said(struct matching *self, struct ethos_view text, uint64_t bit
 }
 
 /* The best first: all in the names, then all in one message, then anywhere. */
-static int find_all(struct matching *self, struct ethos_view text, struct ethos_error *error)
+static int find_matching_sessions(struct session_matcher *self, struct ethos_view text,
+                                  struct ethos_error *error)
 {
     char cursor[ETHOS_CURSOR_SIZE];
     const struct ethos_session_query every = {.working_dir = self->folder,
@@ -208,43 +209,43 @@ static int find_all(struct matching *self, struct ethos_view text, struct ethos_
                                               .people = self->people};
     if (self->count == 0)
         return ETHOS_OK;
-    int code = self->store->ops->list(self->store, &every, note_names, self, cursor, error);
+    int code = self->store->ops->list(self->store, &every, match_names, self, cursor, error);
     if (code == ETHOS_OK)
-        code = find_said(self, text, all_bits(self), error);
+        code = find_in_messages(self, text, all_bits(self), error);
     for (size_t i = 0; code == ETHOS_OK && self->count > 1 && i < self->count; i++)
-        code = find_said(self, self->parts[i]->text, UINT64_C(1) << i, error);
+        code = find_in_messages(self, self->parts[i]->text, UINT64_C(1) << i, error);
     return code;
 }
 
 static int list_matching(const struct op_call *call, const struct sessions_viewer *viewer,
                          json_t **out_rows, struct ethos_error *error)
 {
-    struct matching self = {.folder = viewer->folder,
-                            .people = viewer->people,
-                            .personality = op_string(call, "personalityId"),
-                            .guarded = call->guarded,
-                            .found = json_object(),
-                            .rows = json_array(),
-                            .limit = (size_t)op_integer(call, "limit", PAGE)};
+    struct session_matcher self = {.folder = viewer->folder,
+                                   .people = viewer->people,
+                                   .personality = op_string(call, "personalityId"),
+                                   .guarded = call->guarded,
+                                   .found = json_object(),
+                                   .rows = json_array(),
+                                   .limit = (size_t)op_integer(call, "limit", PAGE)};
     struct ethos_view text = op_text(call, "query");
     arena_init(&self.arena);
     str_init(&self.safe, SIZE_MAX);
     read_span(call, &self.span);
     int code = ethos_sessions(call->ethos, &self.store, error);
     if (code == ETHOS_OK)
-        code = split(&self, text);
+        code = split_query(&self, text);
     if (code == ETHOS_OK)
-        code = find_all(&self, text, error);
+        code = find_matching_sessions(&self, text, error);
     arena_release(&self.arena);
     str_release(&self.safe);
     json_decref(self.found);
     *out_rows = self.rows;
-    return code == ENOUGH ? ETHOS_OK : sessions_walked(code, error);
+    return code == ENOUGH ? ETHOS_OK : sessions_walk_code(code, error);
 }
 
 /* ---- list ------------------------------------------------------------------------------------- */
 
-static int add_row(void *arg, const struct ethos_session *session)
+static int add_session_row(void *arg, const struct ethos_session *session)
 {
     json_t **rows = arg;
     op_json_push(rows, sessions_row(session));
@@ -267,8 +268,8 @@ static int list_page(const struct op_call *call, const struct sessions_viewer *v
     int code = ethos_sessions(call->ethos, &store, error);
     if (code != ETHOS_OK)
         return code;
-    return sessions_walked(store->ops->list(store, &query, add_row, out_rows, out_cursor, error),
-                           error);
+    return sessions_walk_code(
+        store->ops->list(store, &query, add_session_row, out_rows, out_cursor, error), error);
 }
 
 /* This one, or all that may be seen. */
@@ -280,7 +281,7 @@ static int choose_folder(const struct op_call *call, struct sessions_viewer *vie
         return err_hint(
             error, err_set(error, ETHOS_DENIED, "conversations of other projects are not shown"),
             "the owner may allow that: ethos config set sessions.across on");
-    if (viewer->folder || all || !sessions_placed(call))
+    if (viewer->folder || all || !sessions_has_folder(call))
         return ETHOS_OK;
     return sessions_limit(call, viewer, error);
 }
@@ -319,14 +320,14 @@ static json_t *snippet_json(const struct ethos_hit *hit)
                      hit->cut_before, "cutAfter", hit->cut_after);
 }
 
-struct found {
+struct found_messages {
     json_t *hits;
     bool withheld;
 };
 
-static int add_hit(void *arg, const struct ethos_hit *hit)
+static int add_message_hit(void *arg, const struct ethos_hit *hit)
 {
-    struct found *found = arg;
+    struct found_messages *found = arg;
     op_json_push(&found->hits,
                  json_pack("{s:o, s:o, s:o}", "session", sessions_row(hit->session), "message",
                            sessions_message(hit->message), "snippet", snippet_json(hit)));
@@ -355,12 +356,13 @@ static int add_hit_titles(const struct op_call *call, json_t *hits, struct ethos
 }
 
 static int find_hits(const struct op_call *call, const struct ethos_search *search,
-                     struct found *found, struct ethos_error *error)
+                     struct found_messages *found, struct ethos_error *error)
 {
     struct ethos_sessions *store;
     int code = ethos_sessions(call->ethos, &store, error);
     if (code == ETHOS_OK)
-        code = sessions_walked(store->ops->search(store, search, add_hit, found, error), error);
+        code = sessions_walk_code(store->ops->search(store, search, add_message_hit, found, error),
+                                  error);
     return code == ETHOS_OK ? add_hit_titles(call, found->hits, error) : code;
 }
 
@@ -377,7 +379,7 @@ int sessions_run_search(struct op_call *call, struct op_result *result, struct e
                                   .limit = (unsigned)op_integer(call, "limit", HITS),
                                   .newest = op_flag(call, "newest"),
                                   .guarded = call->guarded};
-    struct found found = {.hits = json_array()};
+    struct found_messages found = {.hits = json_array()};
     int code = sessions_view(call, &viewer, error);
     if (code == ETHOS_OK && op_flag(call, "here") && !viewer.folder)
         code = sessions_limit(call, &viewer, error);

@@ -94,7 +94,7 @@ json_t *sessions_message(const struct ethos_message *message)
     return row;
 }
 
-int sessions_walked(int code, struct ethos_error *error)
+int sessions_walk_code(int code, struct ethos_error *error)
 {
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
@@ -116,21 +116,22 @@ int sessions_add_title(const struct op_call *call, json_t *row, struct ethos_err
     return code;
 }
 
-static int keep_row(void *arg, const struct ethos_session *session)
+static int store_session_row(void *arg, const struct ethos_session *session)
 {
     json_t **row = arg;
     *row = sessions_row(session);
     return *row ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-int sessions_tell(const struct op_call *call, const char *id, json_t **out_row,
-                  struct ethos_error *error)
+int sessions_read_row(const struct op_call *call, const char *id, json_t **out_row,
+                      struct ethos_error *error)
 {
     struct ethos_sessions *store;
     *out_row = NULL;
     int code = ethos_sessions(call->ethos, &store, error);
     if (code == ETHOS_OK)
-        code = sessions_walked(store->ops->get(store, id, keep_row, out_row, error), error);
+        code = sessions_walk_code(store->ops->get(store, id, store_session_row, out_row, error),
+                                  error);
     if (code == ETHOS_OK)
         code = sessions_add_title(call, *out_row, error);
     if (code != ETHOS_OK) {
@@ -141,8 +142,8 @@ int sessions_tell(const struct op_call *call, const char *id, json_t **out_row,
 }
 
 /* The folder of a workspace that is named by its id. */
-static int named_place(const struct op_call *call, char out_path[PATH_MAX],
-                       struct ethos_error *error)
+static int find_workspace_folder(const struct op_call *call, char out_path[PATH_MAX],
+                                 struct ethos_error *error)
 {
     struct ethos_turn *turn;
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
@@ -157,18 +158,19 @@ static int named_place(const struct op_call *call, char out_path[PATH_MAX],
     return code;
 }
 
-bool sessions_placed(const struct op_call *call)
+bool sessions_has_folder(const struct op_call *call)
 {
     const char *given = call->request->workspace;
     return !given || *given;
 }
 
-int sessions_place(const struct op_call *call, char out_path[PATH_MAX], struct ethos_error *error)
+int sessions_folder_of_call(const struct op_call *call, char out_path[PATH_MAX],
+                            struct ethos_error *error)
 {
     const char *given = call->request->workspace;
-    if (!sessions_placed(call))
+    if (!sessions_has_folder(call))
         return err_set(error, ETHOS_INVALID, "no folder is meant whose session this could be");
-    return workspace_named(given) ? named_place(call, out_path, error)
+    return workspace_named(given) ? find_workspace_folder(call, out_path, error)
                                   : sessions_folder(given, out_path, error);
 }
 
@@ -179,7 +181,7 @@ int sessions_limit(const struct op_call *call, struct sessions_viewer *self,
 {
     char path[PATH_MAX];
     struct ethos_turn *turn = NULL;
-    int code = sessions_place(call, path, error);
+    int code = sessions_folder_of_call(call, path, error);
     if (code == ETHOS_OK)
         code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code == ETHOS_OK)
@@ -199,7 +201,7 @@ static int limit_folder(const struct op_call *call, struct sessions_viewer *out,
     int code = service_config(call->ethos, NULL, &home, NULL, error);
     if (code != ETHOS_OK || config_switch(home, NULL, "sessions.across"))
         return code;
-    if (!sessions_placed(call))
+    if (!sessions_has_folder(call))
         return err_hint(
             error, err_set(error, ETHOS_DENIED, "no project is named whose conversations to show"),
             "start the server with --workspace DIR, or allow those of all projects: "
@@ -234,8 +236,8 @@ static int check_folder(void *arg, const struct ethos_session *session)
     return form_within(viewer->folder, session->working_dir) ? ETHOS_OK : ETHOS_DENIED;
 }
 
-int sessions_named(const struct op_call *call, const char *name, char out_id[ETHOS_UUID_SIZE],
-                   struct ethos_error *error)
+int sessions_find_named(const struct op_call *call, const char *name, char out_id[ETHOS_UUID_SIZE],
+                        struct ethos_error *error)
 {
     struct sessions_viewer viewer;
     struct ethos_sessions *store;
@@ -258,19 +260,20 @@ int sessions_named(const struct op_call *call, const char *name, char out_id[ETH
 /* ---- one session ------------------------------------------------------------------------------ */
 
 /* The session that a call names, as it is before anything happens to it. */
-struct named {
+struct named_session {
     struct ethos_sessions *store;
     char id[ETHOS_UUID_SIZE];
     json_t *row;
 };
 
-static int open_named(const struct op_call *call, struct named *out, struct ethos_error *error)
+static int open_named_session(const struct op_call *call, struct named_session *out,
+                              struct ethos_error *error)
 {
-    *out = (struct named){0};
-    int code = sessions_named(call, op_string(call, "id"), out->id, error);
+    *out = (struct named_session){0};
+    int code = sessions_find_named(call, op_string(call, "id"), out->id, error);
     if (code == ETHOS_OK)
         code = ethos_sessions(call->ethos, &out->store, error);
-    return code == ETHOS_OK ? sessions_tell(call, out->id, &out->row, error) : code;
+    return code == ETHOS_OK ? sessions_read_row(call, out->id, &out->row, error) : code;
 }
 
 /* The answer of what changed one session: as it is now; a dry run tells it as it was. */
@@ -278,7 +281,7 @@ static int return_session(const struct op_call *call, struct op_result *result, 
                           struct ethos_error *error)
 {
     json_t *row;
-    int code = sessions_tell(call, id, &row, error);
+    int code = sessions_read_row(call, id, &row, error);
     if (code != ETHOS_OK)
         return code;
     return op_return_change(call, result, json_pack("{s:o}", "session", row), error);
@@ -294,34 +297,34 @@ static int count_message(void *arg, const struct ethos_message *message)
     return ETHOS_OK;
 }
 
-static int count_messages(const struct named *named, json_int_t *out_count,
+static int count_messages(const struct named_session *named, json_int_t *out_count,
                           struct ethos_error *error)
 {
     *out_count = 0;
     return named->store->ops->messages(named->store, named->id, 0, count_message, out_count, error);
 }
 
-static const char *plural(json_int_t count)
+static const char *plural_s(json_int_t count)
 {
     return count == 1 ? "" : "s";
 }
 
 /* There is no copy yet whose row could be shown. */
-static int dry_fork(const struct op_call *call, const struct named *named, struct op_result *result,
-                    struct ethos_error *error)
+static int preview_fork(const struct op_call *call, const struct named_session *named,
+                        struct op_result *result, struct ethos_error *error)
 {
     json_int_t count;
     int code = count_messages(named, &count, error);
     if (code != ETHOS_OK)
         return code;
     str_printf(&result->text, "would copy %s with %" JSON_INTEGER_FORMAT " message%s\n", named->id,
-               count, plural(count));
+               count, plural_s(count));
     return op_return_change(call, result, json_pack("{s:n}", "session"), error);
 }
 
 /* The copy goes on with the personality that is asked for, else with that of the original. */
-static int fork_named(const struct op_call *call, const struct named *named,
-                      struct op_result *result, struct ethos_error *error)
+static int fork_session(const struct op_call *call, const struct named_session *named,
+                        struct op_result *result, struct ethos_error *error)
 {
     char id[ETHOS_UUID_SIZE];
     const struct ethos_session_patch patch = {.personality = op_string(call, "personalityId")};
@@ -335,18 +338,18 @@ static int fork_named(const struct op_call *call, const struct named *named,
 
 static int run_fork(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct named named;
-    int code = open_named(call, &named, error);
+    struct named_session named;
+    int code = open_named_session(call, &named, error);
     if (code == ETHOS_OK)
-        code = call->dry_run ? dry_fork(call, &named, result, error)
-                             : fork_named(call, &named, result, error);
+        code = call->dry_run ? preview_fork(call, &named, result, error)
+                             : fork_session(call, &named, result, error);
     json_decref(named.row);
     return code;
 }
 
 /* ---- update, pin ------------------------------------------------------------------------------ */
 
-static int patch_session(const struct op_call *call, const struct named *named,
+static int patch_session(const struct op_call *call, const struct named_session *named,
                          const struct ethos_session_patch *patch, struct op_result *result,
                          struct ethos_error *error)
 {
@@ -366,14 +369,14 @@ static int check_title(struct ethos_view title, struct ethos_error *error)
 
 static int run_update(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct named named;
+    struct named_session named;
     struct ethos_view title = op_text(call, "title");
     bool none = view_blank(title);
     const struct ethos_session_patch patch = {.title = none ? "" : title.data};
     int code = check_title(title, error);
     if (code != ETHOS_OK)
         return code;
-    code = open_named(call, &named, error);
+    code = open_named_session(call, &named, error);
     if (code == ETHOS_OK && call->dry_run && none)
         str_printf(&result->text, "would take the title of %s away\n", named.id);
     else if (code == ETHOS_OK && call->dry_run)
@@ -387,9 +390,9 @@ static int run_update(struct op_call *call, struct op_result *result, struct eth
 static int set_pin(struct op_call *call, int pinned, struct op_result *result,
                    struct ethos_error *error)
 {
-    struct named named;
+    struct named_session named;
     const struct ethos_session_patch patch = {.pinned = &pinned};
-    int code = open_named(call, &named, error);
+    int code = open_named_session(call, &named, error);
     if (code == ETHOS_OK && call->dry_run)
         str_printf(&result->text, "would %s %s\n", pinned ? "pin" : "unpin", named.id);
     if (code == ETHOS_OK)
@@ -411,27 +414,28 @@ static int run_unpin(struct op_call *call, struct op_result *result, struct etho
 /* ---- delete, prune ---------------------------------------------------------------------------- */
 
 /* The index of conversations has the words of what was deleted; the next question makes it anew. */
-static void forget_words(const struct op_call *call, struct op_result *result)
+static void remove_conversation_index(const struct op_call *call, struct op_result *result)
 {
     if (!call->dry_run && result->code == ETHOS_OK)
         result->code = recall_remove_conversations(call->ethos, &result->error);
 }
 
 /* What goes is told as it was before. */
-static int run_delete(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_delete_session(struct op_call *call, struct op_result *result,
+                              struct ethos_error *error)
 {
-    struct named named;
+    struct named_session named;
     json_int_t count = 0;
-    int code = open_named(call, &named, error);
+    int code = open_named_session(call, &named, error);
     if (code == ETHOS_OK)
         code = count_messages(&named, &count, error);
     if (code == ETHOS_OK && call->dry_run)
         str_printf(&result->text, "would delete %s with %" JSON_INTEGER_FORMAT " message%s\n",
-                   named.id, count, plural(count));
+                   named.id, count, plural_s(count));
     else if (code == ETHOS_OK)
         code = named.store->ops->remove(named.store, named.id, error);
     if (code == ETHOS_OK)
-        forget_words(call, result);
+        remove_conversation_index(call, result);
     if (code == ETHOS_OK)
         code = op_return_change(call, result,
                                 json_pack("{s:b, s:O, s:I}", "ok", !call->dry_run, "session",
@@ -442,31 +446,31 @@ static int run_delete(struct op_call *call, struct op_result *result, struct eth
 }
 
 /* The sessions of a person that were last used before a time and are not pinned. */
-struct old {
+struct old_sessions {
     const char *before;
     json_t *ids;
 };
 
-static bool is_old(const struct old *old, const struct ethos_session *session)
+static bool is_old(const struct old_sessions *old, const struct ethos_session *session)
 {
     return !session->pinned && strcmp(session->updated_at, old->before) < 0;
 }
 
-static int add_old(void *arg, const struct ethos_session *session)
+static int add_old_session(void *arg, const struct ethos_session *session)
 {
-    struct old *old = arg;
+    struct old_sessions *old = arg;
     if (is_old(old, session))
         op_json_push(&old->ids, json_string(session->id));
     return old->ids ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int check_old(void *arg, const struct ethos_session *session)
+static int check_still_old(void *arg, const struct ethos_session *session)
 {
     return is_old(arg, session) ? ETHOS_OK : ETHOS_NOTFOUND;
 }
 
-static int list_old(struct ethos_sessions *store, const struct sessions_viewer *viewer,
-                    struct old *old, struct ethos_error *error)
+static int list_old_sessions(struct ethos_sessions *store, const struct sessions_viewer *viewer,
+                             struct old_sessions *old, struct ethos_error *error)
 {
     char from[ETHOS_CURSOR_SIZE], next[ETHOS_CURSOR_SIZE] = "";
     int code;
@@ -479,14 +483,15 @@ static int list_old(struct ethos_sessions *store, const struct sessions_viewer *
                                                   .until = old->before,
                                                   .cursor = *from ? from : NULL,
                                                   .limit = OLD_PAGE};
-        code = sessions_walked(store->ops->list(store, &query, add_old, old, next, error), error);
+        code = sessions_walk_code(
+            store->ops->list(store, &query, add_old_session, old, next, error), error);
     } while (code == ETHOS_OK && *next);
     return code;
 }
 
 /* One that was used, pinned or deleted since it was listed is left alone. */
-static int remove_old(struct ethos_sessions *store, struct old *old, uint64_t *out_count,
-                      struct ethos_error *error)
+static int remove_old_sessions(struct ethos_sessions *store, struct old_sessions *old,
+                               uint64_t *out_count, struct ethos_error *error)
 {
     size_t index;
     json_t *row;
@@ -494,7 +499,7 @@ static int remove_old(struct ethos_sessions *store, struct old *old, uint64_t *o
     *out_count = 0;
     json_array_foreach (old->ids, index, row) {
         const char *id = json_string_value(row);
-        code = store->ops->get(store, id, check_old, old, error);
+        code = store->ops->get(store, id, check_still_old, old, error);
         if (code == ETHOS_OK)
             code = store->ops->remove(store, id, error);
         if (code == ETHOS_OK)
@@ -509,8 +514,8 @@ static int remove_old(struct ethos_sessions *store, struct old *old, uint64_t *o
  * The store prunes at once what belongs to anybody: only when that is as much as the person may see.
  * Every removal erases for itself, which costs more.
  */
-static int prune_seen(const struct op_call *call, const struct sessions_viewer *viewer,
-                      struct old *old, uint64_t *out_count, struct ethos_error *error)
+static int prune_visible(const struct op_call *call, const struct sessions_viewer *viewer,
+                         struct old_sessions *old, uint64_t *out_count, struct ethos_error *error)
 {
     struct ethos_sessions *store;
     uint64_t all = 0, own = 0;
@@ -519,7 +524,7 @@ static int prune_seen(const struct op_call *call, const struct sessions_viewer *
         code = store->ops->prune(store, old->before, true, &all, error);
     bool everybody = !viewer->people && !viewer->folder;
     if (code == ETHOS_OK && !everybody && all > 0) {
-        code = list_old(store, viewer, old, error);
+        code = list_old_sessions(store, viewer, old, error);
         own = json_array_size(old->ids);
         everybody = own == all;
     }
@@ -527,28 +532,28 @@ static int prune_seen(const struct op_call *call, const struct sessions_viewer *
     if (code != ETHOS_OK || call->dry_run)
         return code;
     return everybody ? store->ops->prune(store, old->before, false, out_count, error)
-                     : remove_old(store, old, out_count, error);
+                     : remove_old_sessions(store, old, out_count, error);
 }
 
 static int run_prune(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct sessions_viewer viewer;
     char before[CLOCK_ISO_SIZE];
-    struct old old = {.before = before};
+    struct old_sessions old = {.before = before};
     uint64_t count = 0;
     clock_iso(op_time(call, "olderThan"), before);
     int code = sessions_view(call, &viewer, error);
     if (code == ETHOS_OK)
-        code = prune_seen(call, &viewer, &old, &count, error);
+        code = prune_visible(call, &viewer, &old, &count, error);
     sessions_view_release(&viewer);
     json_decref(old.ids);
     if (code != ETHOS_OK)
         return code;
     if (count > 0)
-        forget_words(call, result);
+        remove_conversation_index(call, result);
     if (call->dry_run)
         str_printf(&result->text, "would delete %" PRIu64 " session%s last used before %s\n", count,
-                   plural((json_int_t)count), before);
+                   plural_s((json_int_t)count), before);
     return op_return_change(
         call, result, json_pack("{s:I, s:s}", "sessions", (json_int_t)count, "before", before),
         error);
@@ -556,20 +561,20 @@ static int run_prune(struct op_call *call, struct op_result *result, struct etho
 
 /* ---- undo ------------------------------------------------------------------------------------- */
 
-static int keep_role(void *arg, const struct ethos_message *message)
+static int append_role(void *arg, const struct ethos_message *message)
 {
     return str_addc(arg, strcmp(message->role, "user") == 0 ? 'u' : '-');
 }
 
 /* How many messages the last turns have, which begin with a user's. */
-static int count_turns(const struct named *named, unsigned turns, uint64_t *out_count,
+static int count_turns(const struct named_session *named, unsigned turns, uint64_t *out_count,
                        struct ethos_error *error)
 {
     struct str roles;
     size_t first = 0;
     str_init(&roles, ROLES_BYTES);
-    int code = sessions_walked(
-        named->store->ops->messages(named->store, named->id, 0, keep_role, &roles, error), error);
+    int code = sessions_walk_code(
+        named->store->ops->messages(named->store, named->id, 0, append_role, &roles, error), error);
     first = roles.size;
     for (size_t at = roles.size; at > 0 && turns > 0; at--) {
         if (roles.data[at - 1] != 'u')
@@ -584,19 +589,19 @@ static int count_turns(const struct named *named, unsigned turns, uint64_t *out_
 
 static int run_undo(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct named named;
+    struct named_session named;
     json_t *row = NULL;
     uint64_t count = 0;
     unsigned turns = (unsigned)op_integer(call, "turns", 1);
-    int code = open_named(call, &named, error);
+    int code = open_named_session(call, &named, error);
     if (code == ETHOS_OK)
         code = call->dry_run ? count_turns(&named, turns, &count, error)
                              : named.store->ops->undo(named.store, named.id, turns, &count, error);
     if (code == ETHOS_OK)
-        code = sessions_tell(call, named.id, &row, error);
+        code = sessions_read_row(call, named.id, &row, error);
     if (code == ETHOS_OK && call->dry_run)
         str_printf(&result->text, "would take %" PRIu64 " message%s back from %s\n", count,
-                   plural((json_int_t)count), named.id);
+                   plural_s((json_int_t)count), named.id);
     if (code == ETHOS_OK)
         code = op_return_change(
             call, result, json_pack("{s:o, s:I}", "session", row, "messages", (json_int_t)count),
@@ -709,7 +714,8 @@ const struct op ops_sessions[] = {
     {"sessions.unpin", "sessions unpin", "Unpin a session", "ethos sessions unpin 3f2a9c1d",
      id_args, WRITES | OP_IDEMPOTENT, run_unpin},
     {"sessions.delete", "sessions delete", "Delete a session and its messages",
-     "ethos sessions delete 3f2a9c1d", id_args, WRITES | OP_DESTRUCTIVE | OP_FINAL, run_delete},
+     "ethos sessions delete 3f2a9c1d", id_args, WRITES | OP_DESTRUCTIVE | OP_FINAL,
+     run_delete_session},
     {"sessions.prune", "sessions prune", "Delete sessions that have not been used for a long time",
      "ethos sessions prune --older-than 90d", prune_args, OP_OWNER,
      OP_WRITES | OP_DATABASE | OP_DESTRUCTIVE | OP_FINAL, run_prune},

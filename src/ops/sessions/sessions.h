@@ -30,17 +30,18 @@ json_t *sessions_message(const struct ethos_message *message);
 int sessions_add_title(const struct op_call *call, json_t *row, struct ethos_error *error);
 
 /* The session with this id as a row with title; NULL after a failure. */
-int sessions_tell(const struct op_call *call, const char *id, json_t **out_row,
-                  struct ethos_error *error);
+int sessions_read_row(const struct op_call *call, const char *id, json_t **out_row,
+                      struct ethos_error *error);
 
 /* Whether a call is about a folder at all. */
-bool sessions_placed(const struct op_call *call);
+bool sessions_has_folder(const struct op_call *call);
 
 /*
  * The folder a call is about: the one it names as workspace, or that has the memory it names; else the
  * current directory.
  */
-int sessions_place(const struct op_call *call, char out_path[PATH_MAX], struct ethos_error *error);
+int sessions_folder_of_call(const struct op_call *call, char out_path[PATH_MAX],
+                            struct ethos_error *error);
 
 /* Who asks, and what of the sessions that person, or a model for them, may see. */
 struct sessions_viewer {
@@ -60,11 +61,11 @@ int sessions_view(const struct op_call *call, struct sessions_viewer *out,
 void sessions_view_release(struct sessions_viewer *self);
 
 /* The session that a caller names, among those that they may see. */
-int sessions_named(const struct op_call *call, const char *name, char out_id[ETHOS_UUID_SIZE],
-                   struct ethos_error *error);
+int sessions_find_named(const struct op_call *call, const char *name, char out_id[ETHOS_UUID_SIZE],
+                        struct ethos_error *error);
 
 /* What a walk returned: a callback that ran out of memory said no more than that. */
-int sessions_walked(int code, struct ethos_error *error);
+int sessions_walk_code(int code, struct ethos_error *error);
 
 /* list.c */
 int sessions_run_list(struct op_call *call, struct op_result *result, struct ethos_error *error);

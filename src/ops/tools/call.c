@@ -58,10 +58,10 @@ static int map_arguments(struct tool_call *call, const json_t *given, json_t **o
     if (call->tool->about == TOOL_ABOUT_TEAM)
         op_json_put(&args, "scope", json_string(call->access->team));
     json_object_foreach ((json_t *)given, name, value) {
-        const struct tool_arg *arg = tool_named_arg(call->tool, name);
+        const struct tool_arg *arg = tool_find_arg(call->tool, name);
         if (json_is_null(value) || (call->way->action && strcmp(name, "action") == 0))
             continue;
-        if (!arg || !tool_arg_row(call->access, call->tool, arg)) {
+        if (!arg || !tool_find_arg_row(call->access, call->tool, arg)) {
             json_decref(args);
             return refuse_argument(call, "unknown", name);
         }
@@ -96,7 +96,7 @@ static json_t *read_arguments(const json_t *args)
 }
 
 /* Whoever overwrites must have read: the error has the revision, and below it the text (tool_print_error). */
-static int need_match(struct tool_call *call, const json_t *args)
+static int refuse_without_match(struct tool_call *call, const json_t *args)
 {
     bool note = strncmp(call->way->op, "notes.", 6) == 0;
     const struct op *get = tool_find_op(call->access, note ? "notes.get" : "memory.get");
@@ -246,7 +246,7 @@ int tool_prepare(struct tool_call *call, const json_t *given, json_t **out_args)
 int tool_run(struct tool_call *call, json_t *args)
 {
     if (call->way->needs_match && !json_object_get(args, "ifMatch")) {
-        int code = need_match(call, args);
+        int code = refuse_without_match(call, args);
         json_decref(args);
         return code;
     }

@@ -9,9 +9,9 @@
 const struct op_arg *tool_find_op_arg(const struct op *op, const char *name);
 
 /* The row of an argument, in the first operation that has it; NULL: the caller may run none that does. */
-const struct op_arg *tool_arg_row(const struct tool_access *access, const struct tool *tool,
-                                  const struct tool_arg *arg);
+const struct op_arg *tool_find_arg_row(const struct tool_access *access, const struct tool *tool,
+                                       const struct tool_arg *arg);
 
-const struct tool_arg *tool_named_arg(const struct tool *tool, const char *name);
+const struct tool_arg *tool_find_arg(const struct tool *tool, const char *name);
 
 #endif

@@ -47,7 +47,7 @@ json_t *tool_input_schema(const struct tool_access *access, const struct tool *t
         op_json_push(&required, json_string("action"));
     }
     for (const struct tool_arg *arg = tool->args; arg->name; arg++) {
-        const struct op_arg *row = tool_arg_row(access, tool, arg);
+        const struct op_arg *row = tool_find_arg_row(access, tool, arg);
         if (!row)
             continue;
         op_json_put(&properties, arg->name, arg_schema(row, arg->help ? arg->help : row->help));

@@ -12,7 +12,7 @@ const struct op *tool_find_op(const struct tool_access *access, const char *name
     return op && op_allowed(op, access->rights) ? op : NULL;
 }
 
-bool tool_has_about(const struct tool_access *access, enum tool_about about)
+bool tool_is_subject_known(const struct tool_access *access, enum tool_about about)
 {
     return about == TOOL_ABOUT_TEAM      ? access->team != NULL
            : about == TOOL_ABOUT_PROJECT ? !access->no_project
@@ -35,7 +35,7 @@ static const struct op *first_op(const struct tool_access *access, const struct 
 
 bool tool_is_offered(const struct tool_access *access, const struct tool *tool)
 {
-    return first_op(access, tool) && tool_has_about(access, tool->about);
+    return first_op(access, tool) && tool_is_subject_known(access, tool->about);
 }
 
 const struct tool *tool_find(const struct tool_access *access, const char *name)
@@ -54,8 +54,8 @@ const struct op_arg *tool_find_op_arg(const struct op *op, const char *name)
     return NULL;
 }
 
-const struct op_arg *tool_arg_row(const struct tool_access *access, const struct tool *tool,
-                                  const struct tool_arg *arg)
+const struct op_arg *tool_find_arg_row(const struct tool_access *access, const struct tool *tool,
+                                       const struct tool_arg *arg)
 {
     for (size_t i = 0; i < TOOL_MAX_WAYS; i++) {
         const struct op_arg *row = tool_find_op_arg(tool_way_op(access, &tool->ways[i]), arg->arg);
@@ -65,7 +65,7 @@ const struct op_arg *tool_arg_row(const struct tool_access *access, const struct
     return NULL;
 }
 
-const struct tool_arg *tool_named_arg(const struct tool *tool, const char *name)
+const struct tool_arg *tool_find_arg(const struct tool *tool, const char *name)
 {
     for (const struct tool_arg *arg = tool->args; arg->name; arg++)
         if (strcmp(arg->name, name) == 0)
@@ -73,7 +73,7 @@ const struct tool_arg *tool_named_arg(const struct tool *tool, const char *name)
     return NULL;
 }
 
-bool tool_only_reads(const struct tool *tool)
+bool tool_is_read_only(const struct tool *tool)
 {
     for (size_t i = 0; i < TOOL_MAX_WAYS && tool->ways[i].op; i++) {
         const struct op *op = op_find(tool->ways[i].op);

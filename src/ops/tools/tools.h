@@ -54,7 +54,7 @@ struct tool {
 extern const struct tool tools_table[]; /* ends with name NULL */
 
 /* Whether none of its operations changes anything. */
-bool tool_only_reads(const struct tool *tool);
+bool tool_is_read_only(const struct tool *tool);
 
 /* Whether every row names operations and arguments that there are. ETHOS_INTERNAL: which does not. */
 int tools_check(struct ethos_error *error);
@@ -79,7 +79,7 @@ struct tool_access {
 /* The row of an operation that the caller may run; else NULL. */
 const struct op *tool_find_op(const struct tool_access *access, const char *name);
 
-bool tool_has_about(const struct tool_access *access, enum tool_about about);
+bool tool_is_subject_known(const struct tool_access *access, enum tool_about about);
 bool tool_is_offered(const struct tool_access *access, const struct tool *tool);
 const struct tool *tool_find(const struct tool_access *access, const char *name); /* or NULL */
 

@@ -159,7 +159,7 @@ static void test_what_let_nobody_in_is_put_back(void **state)
     char link[LOGIN_TOKEN_SIZE];
     make_link(w, link);
     assert_true(use(w, link, NOW));
-    assert_int_equal(login_put_back(w->login, view_str(link), NOW, &w->error), ETHOS_OK);
+    assert_int_equal(login_restore(w->login, view_str(link), NOW, &w->error), ETHOS_OK);
     assert_true(use(w, link, NOW));
     assert_false(use(w, link, NOW));
 }
@@ -216,7 +216,8 @@ static void test_the_server_that_started_last_is_known(void **state)
     char url[64];
     long pid = 0;
     assert_int_equal(login_server(w->login, url, sizeof url, &pid, &w->error), ETHOS_NOTFOUND);
-    assert_int_equal(login_note_server(w->login, "http://localhost:3000", 42, &w->error), ETHOS_OK);
+    assert_int_equal(login_record_server(w->login, "http://localhost:3000", 42, &w->error),
+                     ETHOS_OK);
     assert_int_equal(login_server(w->login, url, sizeof url, &pid, &w->error), ETHOS_OK);
     assert_string_equal(url, "http://localhost:3000");
     assert_int_equal(pid, 42);

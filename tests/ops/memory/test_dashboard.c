@@ -5,6 +5,7 @@
 
 #include "../../store/rows_ram.h"
 #include "base/json.h"
+#include "ops/memory/events.h"
 #include "ops/op.h"
 #include "store/store.h"
 
@@ -181,6 +182,33 @@ static void test_health_is_an_answer_whatever_it_is(void **state)
     json_decref(health);
 }
 
+static void assert_health_event(struct world *world, json_t **last, const char *expected)
+{
+    unsigned type;
+    json_t *event = op_event_health(world->ethos, last, &type);
+    assert_string_equal(op_event_types[type].name, "health.changed");
+    char *text = event ? json_dumps(event, JSON_COMPACT) : strdup("none");
+    assert_string_equal(text, expected);
+    free(text);
+    json_decref(event);
+}
+
+static void test_health_is_told_when_a_finding_takes_the_place_of_another(void **state)
+{
+    struct world *world = *state;
+    json_t *last = NULL;
+    open_home(world);
+    assert_health_event(world, &last, "none"); // the first look
+    assert_health_event(world, &last, "none");
+    world_put(world, "home/users/identity-map.json", "{");
+    assert_health_event(world, &last, "{\"type\":\"health.changed\",\"ok\":false,\"findings\":1}");
+    assert_health_event(world, &last, "none");
+    world_put(world, "home/users/identity-map.json", "[]");
+    world_put(world, "home/approval.yaml", "[");
+    assert_health_event(world, &last, "{\"type\":\"health.changed\",\"ok\":false,\"findings\":1}");
+    json_decref(last);
+}
+
 static void test_what_other_programs_ask_for_is_not_there(void **state)
 {
     struct world *world = *state;
@@ -339,6 +367,7 @@ int main(void)
         WORLD_TEST(test_by_hand_counts_too),
         WORLD_TEST(test_what_another_machine_remembers_is_not_new_here),
         WORLD_TEST(test_health_is_an_answer_whatever_it_is),
+        WORLD_TEST(test_health_is_told_when_a_finding_takes_the_place_of_another),
         WORLD_TEST(test_what_other_programs_ask_for_is_not_there),
         WORLD_TEST(test_a_series_has_its_start_and_the_end_of_each_day),
         WORLD_TEST(test_writes_of_every_scope_are_counted),
