@@ -380,7 +380,7 @@ static json_t *poll_args(const struct telegram *self)
     return args;
 }
 
-static void start_phase(struct telegram *self)
+static void start_phase_call(struct telegram *self)
 {
     const struct {
         const char *path;
@@ -402,7 +402,7 @@ static int64_t step_telegram(struct channel_adapter *adapter, int64_t now_ms)
     struct telegram *self = (struct telegram *)adapter;
     self->api.now_ms = now_ms;
     if (self->api.call == 0 && self->phase != PHASE_FATAL && now_ms >= self->api.due_ms)
-        start_phase(self);
+        start_phase_call(self);
     return self->api.call != 0 || self->phase == PHASE_FATAL ? INT64_MAX : self->api.due_ms;
 }
 
