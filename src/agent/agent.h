@@ -41,7 +41,7 @@ enum agent_event_kind {
     AGENT_CONTEXT,    /* prompt: what the model is about to get */
     AGENT_TEXT,       /* text, as it arrives */
     AGENT_THINKING,   /* text */
-    AGENT_RESTART,    /* the text since the last tool or message is void: the answer begins again */
+    AGENT_RESTART,    /* the text since the last tool or message is void: the answer starts over */
     AGENT_STATUS,     /* text: what happens meanwhile, for a person */
     AGENT_TOOL_START, /* id, name, text: the arguments as JSON */
     AGENT_TOOL_END,   /* id, name, ok, duration_ms, text: the result */

@@ -89,7 +89,7 @@ json_t *agent_event_json(const struct agent_event *event)
         return remembered_json(event);
     case AGENT_RESTART:
         return json_pack("{s:s, s:s}", "type", "notification", "message",
-                         "the answer begins again; disregard the text before");
+                         "the answer starts over; disregard the text before");
     }
     return NULL;
 }

@@ -33,10 +33,9 @@
 #define WINDOW_SHARE 80   /* percent of the window that a prompt may take */
 #define ABORTED_RESULT "aborted"
 #define NOT_ACCEPTED                                                                               \
-    "the instructions of this project are not accepted: the model reads them as data, and what "   \
-    "it wants to remember waits; ethos workspaces accept accepts them as they are"
-#define INTERRUPTED_RESULT                                                                         \
-    "interrupted: it may or may not have been done; check before you repeat it"
+    "the instructions of this project are not accepted: the model treats them as data, and new "   \
+    "memories wait for approval; ethos workspaces accept accepts the current files"
+#define INTERRUPTED_RESULT "interrupted: it may have taken effect; check before repeating it"
 
 struct turn {
     const struct agent_setup *setup;
@@ -230,7 +229,7 @@ static int append_session_message(struct turn *self, struct ethos_message messag
 {
     char id[UUID_SIZE];
     if (uuid_make(id) != 0)
-        return err_set(self->error, ETHOS_IO, "the system gives no random numbers");
+        return err_set(self->error, ETHOS_IO, "cannot get random bytes from the system");
     message.id = id;
     message.trace_id = self->id;
     int code = conversation_append(&self->conversation, &message, self->error);
@@ -468,7 +467,7 @@ static int run_step(struct turn *self, bool *out_ended)
     if (code == ETHOS_OK && answer.failed) {
         code = fail_turn(self, model_answer_error_code(answer.error), answer.problem.data);
         if (answer.error == MODEL_OVERFLOW)
-            err_hint(self->error, code, "begin a new conversation: /new, or ethos ask --new");
+            err_hint(self->error, code, "start a new conversation: /new, or ethos ask --new");
     } else if (code == ETHOS_OK && answer.stop == MODEL_STOP_REFUSED) {
         code = fail_turn(self, "refused", "the model refused to answer");
     }
@@ -508,9 +507,9 @@ static int run_agent_steps(struct turn *self)
     emit_prompt(self);
     for (unsigned i = 0; code == ETHOS_OK && !ended; i++) {
         if (i == most) {
-            code = fail_turn(self, "max_steps",
-                             "the turn ended after the last step that is allowed");
-            err_hint(self->error, code, "ask it to go on, or raise agent.maxSteps (now %u)", most);
+            code = fail_turn(self, "max_steps", "the turn reached its step limit");
+            err_hint(self->error, code, "ask it to continue, or raise agent.maxSteps (now %u)",
+                     most);
         } else {
             code = run_step(self, &ended);
         }
@@ -770,7 +769,7 @@ int agent_turn(const struct agent_setup *setup, const struct agent_question *que
                    ? err_set(self.error, ETHOS_LIMIT, "the message has %zu bytes; %d are allowed",
                              question->text.size, MODEL_MAX_TEXT)
                : !question->turn_id && uuid_make(uuid) != 0
-                   ? err_set(self.error, ETHOS_IO, "the system gives no random numbers")
+                   ? err_set(self.error, ETHOS_IO, "cannot get random bytes from the system")
                    : ETHOS_OK;
     if (code == ETHOS_OK) {
         snprintf(self.id, sizeof self.id, "%s", question->turn_id ? question->turn_id : uuid);

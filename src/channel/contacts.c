@@ -41,7 +41,7 @@ static int read_one_contact(struct channel_db *db, int code, sqlite3_stmt *state
         read_contact_row(statement, out);
     sqlite3_finalize(statement);
     if (result == SQLITE_DONE)
-        return err_set(error, ETHOS_NOTFOUND, "nobody of that name may talk");
+        return err_set(error, ETHOS_NOTFOUND, "unknown contact");
     return result < 0 ? result : ETHOS_OK;
 }
 
@@ -88,7 +88,7 @@ int contact_set_role(struct channel_db *db, const char *platform, const char *se
                               "UPDATE contact SET role=?3,tries=0 WHERE platform=?1 AND sender=?2",
                               "ttt", platform, sender, role);
     if (code == ETHOS_OK && changed == 0)
-        return err_set(error, ETHOS_NOTFOUND, "%s %s has never written", platform, sender);
+        return err_set(error, ETHOS_NOTFOUND, "%s %s has never sent a message", platform, sender);
     return code;
 }
 
@@ -147,7 +147,8 @@ int code_make(struct channel_db *db, const char *purpose, const char *platform, 
                    ? count_open_codes(db, platform, now_ms, &open, error)
                    : ETHOS_OK;
     if (code == ETHOS_OK && open >= CODE_MAX_OPEN)
-        return err_set(error, ETHOS_LIMIT, "%d codes of %s are open", CODE_MAX_OPEN, platform);
+        return err_set(error, ETHOS_LIMIT, "%d codes for %s are already pending", CODE_MAX_OPEN,
+                       platform);
     if (code == ETHOS_OK && os_random(random, sizeof random) != 0)
         return err_errno(error, errno, "random numbers");
     if (code == ETHOS_OK)
@@ -189,7 +190,7 @@ int code_find(struct channel_db *db, const char *purpose, const char *code, int6
         return result;
     if (result == SQLITE_DONE)
         return err_hint(error, err_set(error, ETHOS_NOTFOUND, "%s is not a valid code", code),
-                        "codes end after an hour; ask for a new one");
+                        "codes expire after an hour; ask for a new one");
     return use ? channel_db_run(db, NULL, error, "DELETE FROM code WHERE hash=?1", "t", hash)
                : ETHOS_OK;
 }
@@ -216,9 +217,9 @@ static int queue_welcome(struct channel_db *db, const struct contact *contact, i
         .chat = contact->chat,
         .direct = true,
         .final = true,
-        .text = guest ? VIEW("You may talk now. What you say is kept in this conversation alone. "
+        .text = guest ? VIEW("You can talk to me now. What you say stays in this conversation. "
                              "/help lists the commands.")
-                      : VIEW("You may talk now. /help lists the commands."),
+                      : VIEW("You can talk to me now. /help lists the commands."),
         .now_ms = now_ms};
     return *contact->chat ? outbox_add(db, &entry, error) : ETHOS_OK;
 }
@@ -232,9 +233,10 @@ int contact_admit(struct channel_db *db, const char *platform, const char *sende
         return code;
     code = contact_read(db, platform, sender, &before, error);
     if (code == ETHOS_NOTFOUND)
-        err_set(error, code, "%s %s has never written", platform, sender);
+        err_set(error, code, "%s %s has never sent a message", platform, sender);
     if (code == ETHOS_OK && strcmp(before.role, ROLE_OWNER) == 0)
-        code = err_set(error, ETHOS_INVALID, "%s %s is an owner, and stays one", platform, sender);
+        code = err_set(error, ETHOS_INVALID, "%s %s is the owner; this role cannot be changed",
+                       platform, sender);
     if (code == ETHOS_OK)
         code = contact_set_role(db, platform, sender, role, error);
     if (code == ETHOS_OK)

@@ -123,7 +123,7 @@ int outbox_read(struct channel_db *db, int64_t id, struct outbox_row *out,
         if (code != ETHOS_OK)
             outbox_row_release(out);
     } else if (result == SQLITE_DONE) {
-        code = err_set(error, ETHOS_NOTFOUND, "no such message: %lld", (long long)id);
+        code = err_set(error, ETHOS_NOTFOUND, "there is no message %lld", (long long)id);
     }
     sqlite3_finalize(statement);
     return result < 0 ? result : code;
@@ -251,8 +251,8 @@ int outbox_resend(struct channel_db *db, int64_t id, struct ethos_error *error)
                               " WHERE id=?1 AND state IN('unknown','failed') AND text IS NOT NULL",
                               "i", id);
     if (code == ETHOS_OK && changed == 0) {
-        code = err_set(error, ETHOS_NOTFOUND, "no unsent message: %lld", (long long)id);
-        err_hint(error, code, "ethos gateway status lists them with their numbers");
+        code = err_set(error, ETHOS_NOTFOUND, "there is no unsent message %lld", (long long)id);
+        err_hint(error, code, "ethos gateway status lists unsent messages");
     }
     return code;
 }

@@ -46,7 +46,7 @@ static int read_question(struct ask_run *self, struct ethos_error *error)
     int code = ETHOS_OK;
     if (has_piped_input() && os_read_all(STDIN_FILENO, &input, ETHOS_MAX_INPUT_BYTES) != 0)
         code = err_set(error, ETHOS_LIMIT,
-                       "standard input: it cannot be read, or has more than %d bytes",
+                       "standard input cannot be read or has more than %d bytes",
                        ETHOS_MAX_INPUT_BYTES);
     if (code == ETHOS_OK && !utf8_valid(str_view(&input)))
         code = err_set(error, ETHOS_INVALID, "standard input: not valid UTF-8");
@@ -62,7 +62,7 @@ static int read_question(struct ask_run *self, struct ethos_error *error)
     if (code == ETHOS_OK && str_code(&self->question) != ETHOS_OK)
         code = err_nomem(error);
     if (code == ETHOS_OK && view_blank(str_view(&self->question))) {
-        code = err_set(error, ETHOS_INVALID, "there is no question");
+        code = err_set(error, ETHOS_INVALID, "no question was given");
         err_hint(error, code, "for example: ethos ask 'What did we decide about backups?'");
     }
     return code;
@@ -114,10 +114,10 @@ static const char *find_undo_command(const json_t *changes)
         user = user || view_eq_str(store, "user");
         notes = notes || view_eq_str(store, "notes");
     }
-    return memory && !user && !notes   ? "ethos memory undo takes it back"
-           : user && !memory && !notes ? "ethos memory undo --store user takes it back"
-           : notes && !memory && !user ? "ethos notes undo takes it back"
-                                       : "ethos memory history and ethos notes history show them";
+    return memory && !user && !notes   ? "undo it with ethos memory undo"
+           : user && !memory && !notes ? "undo it with ethos memory undo --store user"
+           : notes && !memory && !user ? "undo it with ethos notes undo"
+                                       : "see ethos memory history and ethos notes history";
 }
 
 static void print_remembered(struct ask_run *self, const json_t *changes)
@@ -156,7 +156,7 @@ static void print_event(void *arg, const struct agent_event *event)
         self->after_tool = true;
         break;
     case AGENT_RESTART:
-        print_side_note(self, VIEW("the answer begins again"));
+        print_side_note(self, VIEW("the answer starts over"));
         self->after_tool = true;
         break;
     case AGENT_STATUS:
@@ -237,7 +237,7 @@ int chat_ask(const struct surface_start *start, struct ethos_error *error)
     bool fresh = json_is_true(json_object_get(start->args, "new"));
     str_init(&self.question, MODEL_MAX_TEXT);
     int code = resume && fresh
-                   ? err_set(error, ETHOS_INVALID, "--resume and --new exclude each other")
+                   ? err_set(error, ETHOS_INVALID, "--resume and --new are mutually exclusive")
                    : read_question(&self, error);
     if (code == ETHOS_OK)
         code = conversation_choose(start, resume, fresh, model, &choice, error);

@@ -24,7 +24,7 @@ static int read_attached_file(int fd, const char *name, struct str *text, struct
                    ? err_set(error, ETHOS_LIMIT, "%s: larger than %d bytes", name, ATTACH_MAX_FILE)
                    : err_errno(error, errno, name);
     if (!utf8_valid(str_view(text)) || memchr(text->data, 0, text->size))
-        return err_set(error, ETHOS_INVALID, "%s: not a text in UTF-8", name);
+        return err_set(error, ETHOS_INVALID, "%s: not valid UTF-8 text", name);
     return ETHOS_OK;
 }
 
@@ -77,7 +77,7 @@ int attach_files(struct ethos_view message, const char *folder, struct str *out,
         snprintf(name, sizeof name, "%.*s", (int)(end - at - 1), message.data + at + 1);
         at = end - 1;
         if (++files > ATTACH_MAX_FILES)
-            code = err_set(error, ETHOS_LIMIT, "a message takes %d files at most",
+            code = err_set(error, ETHOS_LIMIT, "a message can have at most %d files",
                            ATTACH_MAX_FILES);
         else
             code = attach_file(name, folder, out, error);

@@ -31,8 +31,9 @@ int chat_talk(const struct surface_start *start, struct ethos_error *error)
 {
     struct chat_talk talk;
     if (start->json)
-        return err_hint(error, err_set(error, ETHOS_INVALID, "a conversation has no JSON form"),
-                        "ethos ask --json gives the events of one turn");
+        return err_hint(error,
+                        err_set(error, ETHOS_INVALID, "a conversation cannot be printed as JSON"),
+                        "ethos ask --json prints the events of one turn");
     int code = talk_open(start, &talk, error);
     if (code == ETHOS_OK)
         code = should_be_plain(start) || talk_setting_is(&talk, "chat.plain", "on")

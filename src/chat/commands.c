@@ -16,8 +16,7 @@ static void command_help(struct chat_talk *self, struct ethos_view rest)
                  row->args ? row->args : "");
         talk_say(self, TALK_PLAIN, "%-29s %s", head, row->help);
     }
-    talk_say(self, TALK_DIM,
-             "A line that ends with \\ goes on; @FILE puts a file into the message.");
+    talk_say(self, TALK_DIM, "End a line with \\ to continue it; @FILE attaches a file.");
     if (self->screen->keys)
         talk_say(self, TALK_DIM, "%s", self->screen->keys);
 }
@@ -46,7 +45,7 @@ static void command_why(struct chat_talk *self, struct ethos_view rest)
     const json_t *json = self->context;
     (void)rest;
     if (!json) {
-        talk_say(self, TALK_DIM, "Nothing was asked yet.");
+        talk_say(self, TALK_DIM, "No question was asked yet.");
         return;
     }
     talk_say(self, TALK_BOLD, "The last prompt");
@@ -118,19 +117,19 @@ static void command_usage(struct chat_talk *self, struct ethos_view rest)
 const struct talk_command talk_commands[] = {
     {"/memory", "[NOTE | edit [NOTE]]", "show memory, print a note, or edit one", command_memory},
     {"/undo", NULL, "undo what the last turn remembered", command_undo},
-    {"/pending", "[DECISION] [ID]", "what waits for you; approve, edit, reject or never",
-     command_pending},
+    {"/pending", "[DECISION] [ID]",
+     "list changes that wait for you; approve, edit, reject or never", command_pending},
     {"/accept", NULL, "accept the instructions of this project as your own words", command_accept},
     {"/forget", "TEXT", "purge a text from memory, after showing where it is", command_forget},
     {"/recall", "TEXT", "search memory and notes", command_recall},
-    {"/new", NULL, "begin a new conversation; memory stays", command_new},
+    {"/new", NULL, "start a new conversation; memory is kept", command_new},
     {"/sessions", NULL, "list the conversations of this project", command_sessions},
-    {"/resume", "[ID]", "go on with another conversation", command_resume},
-    {"/fork", NULL, "go on in a copy of this conversation", command_fork},
+    {"/resume", "[ID]", "continue another conversation", command_resume},
+    {"/fork", NULL, "continue in a copy of this conversation", command_fork},
     {"/rename", "TITLE", "give this conversation a title", command_rename},
     {"/personality", "[ID]", "show or switch the personality", command_personality},
     {"/model", "[PROVIDER/NAME]", "show or switch the model", command_model},
-    {"/why", NULL, "what was in the last prompt", command_why},
+    {"/why", NULL, "show what was in the last prompt", command_why},
     {"/usage", NULL, "tokens and cost", command_usage},
     {"/tools", NULL, "list the tools of the model", command_tools},
     {"/raw", NULL, "print the last answer as the model wrote it", command_raw},

@@ -105,7 +105,7 @@ static void edit_memory(struct chat_talk *self, struct ethos_view name)
     size_t count = 1;
     if (self->start->options->ephemeral || name.size >= sizeof note) {
         talk_say(self, TALK_FAILED,
-                 name.size > 0 ? "this is not the name of a note"
+                 name.size > 0 ? "this is not a valid note name"
                                : "throwaway memory cannot be edited; tell the agent instead");
         return;
     }
@@ -215,8 +215,8 @@ static void show_forgotten(struct chat_talk *self, const json_t *json)
                  json_int(json, "versions"), plural_s(json_int(json, "versions")));
     if (elsewhere)
         talk_say(self, TALK_DIM,
-                 "elsewhere (files: %lld, messages: %lld) it stays; ethos memory forget "
-                 "--everywhere purges those, too",
+                 "it stays elsewhere (files: %lld, messages: %lld); ethos memory forget "
+                 "--everywhere purges it there, too",
                  json_int(elsewhere, "files"), json_int(elsewhere, "messages"));
 }
 

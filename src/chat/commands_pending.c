@@ -40,7 +40,7 @@ static void list_pending(struct chat_talk *self)
         talk_say(self, TALK_DIM, "%s",
                  json_array_size(rows) > 0
                      ? "/pending ID shows one; /pending approve|edit|reject|never ID decides"
-                     : "Nothing waits for you.");
+                     : "Nothing is waiting for you.");
     }
     op_result_release(&result);
 }

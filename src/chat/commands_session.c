@@ -165,7 +165,7 @@ void command_model(struct chat_talk *self, struct ethos_view rest)
 {
     char name[256];
     if (rest.size >= sizeof name) {
-        talk_say(self, TALK_FAILED, "this is not the name of a model");
+        talk_say(self, TALK_FAILED, "this is not a valid model name");
         return;
     }
     snprintf(name, sizeof name, "%.*s", VIEW_ARG(rest));

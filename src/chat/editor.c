@@ -61,7 +61,7 @@ int editor_edit(struct ethos_view text, editor_run_fn *run, void *arg, struct st
     const char *const argv[] = {"/bin/sh", "-c", script, "sh", path, NULL};
     int code = write_message_file(path, text, error);
     if (code == ETHOS_OK && run(arg, argv) != 0)
-        code = err_set(error, ETHOS_INVALID, "the editor failed; the message is as it was");
+        code = err_set(error, ETHOS_INVALID, "the editor failed; the message is unchanged");
     if (code == ETHOS_OK)
         code = read_message_file(path, out, error);
     dir_remove(AT_FDCWD, folder);

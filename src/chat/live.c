@@ -175,7 +175,7 @@ static void send_input(struct live *self)
     if (view_blank(text))
         return;
     if (self->works && self->queued_count == LIVE_MAX_QUEUED) {
-        self->hint = "no more messages can wait";
+        self->hint = "the queue of messages is full";
         return;
     }
     remember_input(self, text);
@@ -317,7 +317,7 @@ static void handle_interrupt(struct live *self, int64_t now)
     } else if (self->interrupted_ms && now - self->interrupted_ms < LEAVE_MS) {
         self->leaving = true;
     } else {
-        self->hint = "Ctrl-C once more leaves";
+        self->hint = "press Ctrl-C again to leave";
         self->interrupted_ms = now;
     }
 }
@@ -359,7 +359,7 @@ static void complete_input(struct live *self)
         else if (count > 1)
             show_candidates(self, &completion);
         else
-            self->hint = "nothing completes this";
+            self->hint = "no completions";
     }
     completion_release(&completion);
 }
@@ -461,7 +461,7 @@ static void handle_input_key(struct live *self, const struct key *key, int64_t n
         break;
     }
     if (key->cut)
-        self->hint = "the paste was too long: its end is missing";
+        self->hint = "the paste was too long and was cut off";
 }
 
 static void handle_key(void *arg, const struct key *key)
@@ -560,7 +560,7 @@ static void handle_notice(struct live *self, const struct notice *notice)
         break;
     case NOTICE_RESTART:
         live_screen_end_answer(screen);
-        live_screen_line(screen, TALK_DIM, VIEW("The answer begins again."));
+        live_screen_line(screen, TALK_DIM, VIEW("The answer starts over."));
         break;
     case NOTICE_TOOL:
         set_doing(self, "%s", notice->text);

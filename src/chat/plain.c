@@ -169,7 +169,7 @@ static void show_event(void *arg, const struct agent_event *event)
         break;
     case AGENT_RESTART:
         end_answer(self);
-        print_side_note(self, "Note: ", VIEW("the answer begins again"));
+        print_side_note(self, "Note: ", VIEW("the answer starts over"));
         break;
     case AGENT_STATUS:
         print_side_note(self, "Note: ", event->text);
@@ -328,7 +328,7 @@ static void handle_interrupt(struct plain *self)
     if (self->interrupted_ms && now - self->interrupted_ms < LEAVE_MS)
         self->talk->leaving = true;
     else
-        fputs("\nCtrl-C once more leaves.\n", stdout);
+        fputs("\npress Ctrl-C again to leave.\n", stdout);
     self->interrupted_ms = now;
 }
 

@@ -92,7 +92,8 @@ static long ask_choice(const char *question, size_t count, char typed[MAX_LINE])
 
 static int refuse_unasked(struct ethos_error *error, const char *what, const char *option)
 {
-    int code = err_set(error, ETHOS_INVALID, "%s is not known, and nobody is here to ask", what);
+    int code = err_set(error, ETHOS_INVALID,
+                       "%s is not set, and there is no terminal to ask for it", what);
     return err_hint(error, code, "%s", option);
 }
 
@@ -150,7 +151,8 @@ static void show_found_providers(const struct setup *self)
         snprintf(line, sizeof line, "%3zu  %-14s %s\n", i + 1, self->found[i]->name, self->why[i]);
         print_to_person(line);
     }
-    print_to_person(self->found_count > 0 ? "Others: " : "Nothing was found here. Providers: ");
+    print_to_person(self->found_count > 0 ? "Others: "
+                                          : "No usable provider was found. Providers: ");
     for (size_t i = 0; provider_at(i); i++) {
         snprintf(line, sizeof line, "%s%s", i > 0 ? ", " : "", provider_at(i)->name);
         print_to_person(line);
@@ -169,7 +171,7 @@ static int ask_provider(struct setup *self, struct ethos_error *error)
         self->provider = number > 0 ? self->found[number - 1] : provider_find(typed);
         if (self->provider)
             return ETHOS_OK;
-        print_to_person("There is no such provider.\n");
+        print_to_person("Unknown provider.\n");
     }
 }
 
@@ -192,8 +194,8 @@ static int choose_provider(struct setup *self, struct ethos_error *error)
     }
     return refuse_unasked(error, "the provider",
                           self->found_count > 0
-                              ? "--provider names one, --yes takes the first that was found"
-                              : "--provider names one");
+                              ? "use --provider, or --yes for the first one that was found"
+                              : "use --provider");
 }
 
 static int choose_address(struct setup *self, struct ethos_error *error)
@@ -210,7 +212,7 @@ static int choose_address(struct setup *self, struct ethos_error *error)
     if (known)
         return ETHOS_OK;
     if (!self->asks)
-        return refuse_unasked(error, "the address of the server", "--base-url gives it");
+        return refuse_unasked(error, "the address of the server", "use --base-url");
     print_to_person("Where is the server (such as http://127.0.0.1:8000/v1)? ");
     return read_typed_line(self->base_url, sizeof self->base_url) && *self->base_url
                ? ETHOS_OK
@@ -223,7 +225,7 @@ static int read_key_stdin(struct setup *self, struct ethos_error *error)
         return err_set(error, ETHOS_INVALID, "standard input: not a key");
     struct ethos_view key = view_trim(str_view(&self->key));
     return key.size > 0 ? ETHOS_OK
-                        : err_set(error, ETHOS_INVALID, "standard input: there is no key in it");
+                        : err_set(error, ETHOS_INVALID, "standard input: no key was given");
 }
 
 static int ask_key(struct setup *self, struct ethos_error *error)
@@ -321,7 +323,7 @@ static int choose_model(struct setup *self, struct ethos_error *error)
         return ask_model_name(self, error);
     if (json_array_size(self->models) == 0 || !self->start->yes)
         return refuse_unasked(error, "the model",
-                              "--model names it, --yes takes the first of ethos models");
+                              "use --model, or --yes for the first one that ethos models lists");
     return set_model(self, json_string_value(json_array_get(self->models, 0)), error);
 }
 

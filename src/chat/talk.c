@@ -392,7 +392,7 @@ int talk_open(const struct surface_start *start, struct chat_talk *out, struct e
     *out = (struct chat_talk){.start = start, .abort_fd = -1};
     str_init(&out->reply, AGENT_MAX_REPLY);
     if (resume && fresh)
-        return err_set(error, ETHOS_INVALID, "--resume and --new exclude each other");
+        return err_set(error, ETHOS_INVALID, "--resume and --new are mutually exclusive");
     snprintf(out->model, sizeof out->model, "%s", model ? model : "");
     int code = conversation_choose(start, resume, fresh, model, &out->choice, error);
     out->choice.request.personality = out->choice.personality; // commands mean that of the session

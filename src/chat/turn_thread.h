@@ -21,7 +21,7 @@ enum notice_kind {
     NOTICE_START,    /* a turn; text: the model */
     NOTICE_TEXT,     /* of the answer */
     NOTICE_THINKING, /* the model does */
-    NOTICE_RESTART,  /* the answer begins again */
+    NOTICE_RESTART,  /* the answer starts over */
     NOTICE_TOOL,     /* text: the call in a line */
     NOTICE_TOOL_END,
     NOTICE_STATUS,  /* text */

@@ -18,7 +18,7 @@
 #define PREVIEW_MS 1500 /* after which the beginning of an answer is shown */
 #define NEVER INT64_MAX
 #define MAX_LINE 1024 /* bytes of a line of ours */
-#define CUT_NOTE "\n\n[The answer is longer than a chat takes; the rest is in the conversation.]"
+#define CUT_NOTE "\n\n[The answer is too long for this chat; the rest is in the conversation.]"
 
 /* A turn that runs. */
 struct running_turn {
@@ -180,7 +180,7 @@ static void append_failure(const struct turn_outcome *outcome, bool is_owner, st
     else if (is_owner)
         str_printf(out, "[No answer: %s%s%s]", error->text, *error->hint ? "; " : "", error->hint);
     else
-        str_adds(out, "[There is no answer now. Send it again later.]");
+        str_adds(out, "[No answer is available right now. Please try again later.]");
 }
 
 static int finish_turn(struct gateway *self, const struct running_turn *running,
@@ -348,7 +348,7 @@ static int start_turn(struct gateway *self, struct channel *channel, const struc
         running->is_owner = start.is_owner;
         code = turn_threads_start(self->turns, &start, error);
     } else if (code == ETHOS_OK) {
-        code = err_set(error, ETHOS_BUSY, "as many turns run as may");
+        code = err_set(error, ETHOS_BUSY, "too many turns are running");
     }
     if (code != ETHOS_OK && running)
         release_running(running);
@@ -368,13 +368,13 @@ static int answer_command(struct gateway *self, const struct channel *channel,
     int code = ETHOS_OK;
     str_init(&text, 65536);
     if (!command) {
-        str_adds(&text, "There is no such command. /help lists those that there are.");
+        str_adds(&text, "Unknown command. /help lists the commands.");
     } else if (!command_is_allowed(command, role)) {
-        str_printf(&text, "/%s is not for you.", command->name);
+        str_printf(&text, "You may not use /%s.", command->name);
     } else if (strcmp(command->name, "new") == 0) {
         snprintf(moment, sizeof moment, "%" PRId64, self->now_ms);
         code = store_chat_value(self, "session", row, moment, error);
-        str_adds(&text, "A new conversation.");
+        str_adds(&text, "Started a new conversation.");
     } else if (strcmp(command->name, "link") == 0) {
         code = link_answer(self, row, rest, &text, &problem);
         if (code != ETHOS_OK)
@@ -420,7 +420,8 @@ static int begin_message(struct gateway *self, const struct inbox_row *row, bool
         return answer_command(self, channel, row, role, command, rest, error);
     if (in_thread && resumes) // it may have been done
         return queue_answer(self, channel, row,
-                            VIEW("This was interrupted. Look, and say it again."), "failed", error);
+                            VIEW("This was interrupted. Check the result, then send it again."),
+                            "failed", error);
     code = inbox_set_state(self->db, row->id, "running", self->now_ms, error);
     gateway_reach("running");
     if (code != ETHOS_OK)

@@ -16,19 +16,19 @@
 #include "ops/op.h"
 
 static const struct command commands[] = {
-    {"help", "what can be said here", ROLE_GUEST, COMMAND_IN_ORDER},
+    {"help", "list the commands", ROLE_GUEST, COMMAND_IN_ORDER},
     {"start", NULL, ROLE_GUEST, COMMAND_IN_ORDER},
-    {"new", "begin a new conversation; memory stays", ROLE_GUEST, COMMAND_IN_ORDER},
-    {"stop", "end the answer that is being written", ROLE_GUEST, COMMAND_AT_ONCE},
-    {"link", "make this account and another of yours one person", ROLE_GUEST, COMMAND_IN_ORDER},
+    {"new", "start a new conversation; memory is kept", ROLE_GUEST, COMMAND_IN_ORDER},
+    {"stop", "stop the current answer", ROLE_GUEST, COMMAND_AT_ONCE},
+    {"link", "link this account with another one of yours", ROLE_GUEST, COMMAND_IN_ORDER},
     {"memory", "show memory", ROLE_TRUSTED, COMMAND_IN_THREAD},
-    {"undo", "take back what the last answer remembered", ROLE_TRUSTED, COMMAND_IN_THREAD},
+    {"undo", "undo what the last answer remembered", ROLE_TRUSTED, COMMAND_IN_THREAD},
     {"recall", "search memory: /recall TEXT", ROLE_TRUSTED, COMMAND_IN_THREAD},
     {"usage", "tokens and cost of this conversation", ROLE_TRUSTED, COMMAND_IN_THREAD},
     {"personality", "show or switch the personality: /personality ID", ROLE_OWNER,
      COMMAND_IN_THREAD},
     {"model", "show or switch the model: /model NAME", ROLE_OWNER, COMMAND_IN_THREAD},
-    {"pair", "let somebody in: /pair CODE, or /pair CODE trusted", ROLE_OWNER, COMMAND_AT_ONCE},
+    {"pair", "let someone in: /pair CODE, or /pair CODE trusted", ROLE_OWNER, COMMAND_AT_ONCE},
 };
 
 static const struct command *find_command(struct ethos_view name)
@@ -127,7 +127,7 @@ static int search_memory(const struct command_call *call, struct ethos_view quer
     json_t *row;
     struct op_result result;
     if (query.size == 0) {
-        str_adds(out, "Say what to look for: /recall deploy on Fridays");
+        str_adds(out, "Add the text to search for: /recall deploy on Fridays");
         return ETHOS_OK;
     }
     int code = run_guarded_operation(call, "memory.search",

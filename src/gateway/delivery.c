@@ -230,12 +230,12 @@ void delivery_ended(struct channel *channel, int64_t id, const struct channel_se
         if (sent->result != CHANNEL_SENT)
             gateway_log(self, "%s: message %lld: %s%s%s", channel->ops->platform, (long long)id,
                         sent->result == CHANNEL_UNKNOWN ? "it may have arrived"
-                        : sent->result == CHANNEL_LATER ? "not before later"
+                        : sent->result == CHANNEL_LATER ? "postponed"
                                                         : "not sent",
                         sent->problem && *sent->problem ? ": " : "",
                         sent->problem ? sent->problem : "");
         if (handle_result(self, try, &row, sent) != ETHOS_OK)
-            gateway_log(self, "message %lld: its end cannot be recorded", (long long)id);
+            gateway_log(self, "message %lld: its result cannot be recorded", (long long)id);
         outbox_row_release(&row);
     }
     gateway_reach("shown");

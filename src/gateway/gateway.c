@@ -440,7 +440,7 @@ int gateway_step(struct gateway *self, int64_t now_ms, int64_t clock_ms, int64_t
 
 void gateway_woken(struct gateway *self)
 {
-    gateway_log(self, "the machine slept; connecting again");
+    gateway_log(self, "the machine was asleep; reconnecting");
     for (size_t i = 0; i < self->channel_count; i++)
         if (self->channels[i].adapter)
             self->channels[i].ops->woken(self->channels[i].adapter);

@@ -171,7 +171,7 @@ static int offer_link_code(struct gateway *self, const struct inbox_row *row, st
     int result = code_make(self->db, CODE_LINK, row->adapter, row->sender, self->now_ms, code,
                            error);
     if (result == ETHOS_OK)
-        str_printf(out, "Say this in your other account, within an hour: /link %s", code);
+        str_printf(out, "Send this from your other account within an hour: /link %s", code);
     return result;
 }
 
@@ -188,7 +188,8 @@ static int propose_link(struct gateway *self, const struct inbox_row *row, const
     if (result != ETHOS_OK)
         return result;
     if (strcmp(link.a_platform, link.b_platform) == 0 && strcmp(link.a_sender, link.b_sender) == 0)
-        return err_set(error, ETHOS_INVALID, "that is this account; say it in the other one");
+        return err_set(error, ETHOS_INVALID,
+                       "this code is from this account; send it from the other one");
     str_init(&preview, ETHOS_MAX_STORE_BYTES);
     result = join_identities(self, &link, &preview, error);
     if (result == ETHOS_OK)
@@ -199,14 +200,15 @@ static int propose_link(struct gateway *self, const struct inbox_row *row, const
                                 link.b_sender, self->now_ms);
     if (result == ETHOS_OK) {
         link.id = channel_db_last_id(self->db);
-        str_printf(out, "This account and %s %s become one person, with one profile.%s%.*s\n",
+        str_printf(out,
+                   "This account and %s %s will be linked as one person with one profile.%s%.*s\n",
                    link.a_platform, link.a_sender,
-                   preview.size > 0 ? " These lines are added to it:" : "",
+                   preview.size > 0 ? " These lines will be added to it:" : "",
                    (int)(preview.size < MAX_PREVIEW ? preview.size : MAX_PREVIEW), preview.data);
-        str_adds(out, "Say /link yes here and in the other account to do it.");
+        str_adds(out, "Send /link yes here and in the other account to confirm.");
         snprintf(line, sizeof line,
-                 "The account %s %s (%s) and this one would become one person, with one profile. "
-                 "If both are yours, say /link yes here and there.",
+                 "The account %s %s (%s) asks to be linked with this one as one person with one "
+                 "profile. If both are yours, send /link yes in both.",
                  link.b_platform, link.b_sender, row->name);
         notify_identity(self, &link, true, "preview", line);
     }
@@ -222,7 +224,7 @@ static int confirm_link(struct gateway *self, const struct inbox_row *row, struc
     if (code != ETHOS_OK)
         return code;
     if (link.id == 0) {
-        str_adds(out, "There is nothing to confirm. /link begins.");
+        str_adds(out, "There is nothing to confirm. Send /link to start.");
         return ETHOS_OK;
     }
     bool is_a = strcmp(link.a_platform, row->adapter) == 0 &&
@@ -237,10 +239,10 @@ static int confirm_link(struct gateway *self, const struct inbox_row *row, struc
                               "it", link.id, is_a ? "a" : "b");
     if (code != ETHOS_OK)
         return code;
-    str_adds(out, both ? "Done: both accounts are one person now."
-                       : "Noted. Say /link yes in the other account, too.");
+    str_adds(out, both ? "Done: both accounts are linked."
+                       : "Confirmed here. Send /link yes in the other account, too.");
     if (both)
-        notify_identity(self, &link, !is_a, "done", "Done: both accounts are one person now.");
+        notify_identity(self, &link, !is_a, "done", "Done: both accounts are linked.");
     return ETHOS_OK;
 }
 
@@ -249,7 +251,7 @@ int link_answer(struct gateway *self, const struct inbox_row *row, struct ethos_
 {
     char code[CODE_SIZE];
     if (!row->direct) {
-        str_adds(out, "Say it between the two of us, not in a group.");
+        str_adds(out, "Send this in a direct chat, not in a group.");
         return ETHOS_OK;
     }
     if (rest.size == 0)
@@ -258,6 +260,6 @@ int link_answer(struct gateway *self, const struct inbox_row *row, struct ethos_
         return confirm_link(self, row, out, error);
     if (code_parse(rest, code))
         return propose_link(self, row, code, out, error);
-    str_adds(out, "/link begins, /link CODE goes on in the other account.");
+    str_adds(out, "/link starts, /link CODE continues in the other account.");
     return ETHOS_OK;
 }

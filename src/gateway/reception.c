@@ -17,7 +17,7 @@
 #define HOUR_MS 3600000
 #define MAX_NAME 64   /* units of a speaker's name in a group */
 #define MAX_LINE 1024 /* bytes of a line of ours */
-#define FILE_NOTE "[A file came with this message. It cannot be read here.]"
+#define FILE_NOTE "[This message has a file attached, which cannot be read here.]"
 
 struct reception {
     struct channel *channel;
@@ -144,7 +144,7 @@ static int claim_ownership(struct reception *self, const char *code)
         result = contact_store(self->db, &self->contact, self->error);
     if (result == ETHOS_OK)
         result = queue_line(self, "owner",
-                            "You are the owner now. What you say here is answered with the "
+                            "You are now the owner. Your messages here are answered with the "
                             "memory of this home. /help lists the commands.");
     return result == ETHOS_OK ? record_message(self, "answered", (struct ethos_view){0}) : result;
 }
@@ -165,10 +165,11 @@ static int offer_pair_code(struct reception *self)
         return result;
     contact->told_ms = now;
     snprintf(line, sizeof line,
-             "This is somebody's assistant, and you are not known here. Its owner can let you in "
-             "with this code, within an hour: %s",
+             "This is a personal assistant that does not know you yet. Its owner can let you in "
+             "with this code, which is valid for an hour: %s",
              code);
-    gateway_log(self->gateway, "%s: somebody new wrote (%s); ethos gateway allow CODE lets them in",
+    gateway_log(self->gateway,
+                "%s: an unknown person wrote (%s); ethos gateway allow CODE lets them in",
                 contact->platform, contact->sender);
     return queue_line(self, "stranger", line);
 }
@@ -215,7 +216,7 @@ static int allow_contact(struct reception *self, const char *code, const char *r
     struct contact guest;
     int result = contact_allow(self->db, code, role, self->gateway->now_ms, &guest, self->error);
     if (result == ETHOS_OK)
-        snprintf(line, size, "%s (%s %s) may talk now, as %s.", guest.name, guest.platform,
+        snprintf(line, size, "%s (%s %s) can now talk to me as %s.", guest.name, guest.platform,
                  guest.sender, role);
     return result;
 }
@@ -233,12 +234,13 @@ static int pair_contact(struct reception *self, struct ethos_view rest)
     self->error = &error;
     int result = ETHOS_NOTFOUND;
     if (self->channel->ops->limits->no_pairing)
-        snprintf(line, sizeof line,
-                 "Not by mail. Run ethos gateway allow CODE, or say it elsewhere.");
+        snprintf(
+            line, sizeof line,
+            "This does not work by mail. Run ethos gateway allow CODE, or use another channel.");
     else if (!wanted || !code_parse(view_of(rest.data, size), code) || !self->message->direct)
         snprintf(line, sizeof line,
-                 "Say it here, between the two of us: /pair CODE lets somebody "
-                 "in as a guest, /pair CODE trusted with your memory.");
+                 "Use this in a direct chat: /pair CODE lets someone in as a guest, /pair CODE "
+                 "trusted also lets them use your memory.");
     else if ((result = allow_contact(self, code, wanted, line, sizeof line)) == ETHOS_NOTFOUND)
         snprintf(line, sizeof line, "%s; %s", error.text, error.hint);
     self->error = before;
@@ -287,8 +289,8 @@ static int queue_message(struct reception *self)
                              &waiting, self->error);
     if (code == ETHOS_OK && waiting >= INBOX_MAX_WAITING) {
         code = queue_line(self, "busy",
-                          "Too many messages wait here; this one is not answered. Send it "
-                          "again later.");
+                          "Too many messages are waiting; this one will not be answered. Please "
+                          "send it again later.");
         return code == ETHOS_OK ? refuse_message(self) : code;
     }
     if (code == ETHOS_OK && message->time_ms > 0 &&

@@ -111,10 +111,11 @@ int gateway_run(const struct surface_start *start, struct ethos_error *error)
     struct loop loop = {.start = start};
     struct gateway *gateway = NULL;
     if (start->dry_run)
-        return err_set(error, ETHOS_UNSUPPORTED, "a gateway cannot answer without answering");
+        return err_set(error, ETHOS_UNSUPPORTED, "the gateway has no dry run");
     if (start->options->ephemeral) {
-        int code = err_set(error, ETHOS_UNSUPPORTED, "a gateway has no use for ephemeral memory");
-        return err_hint(error, code, "use --home with a directory of its own");
+        int code = err_set(error, ETHOS_UNSUPPORTED,
+                           "the gateway cannot run with ephemeral memory");
+        return err_hint(error, code, "use --home with a separate directory");
     }
     signal(SIGPIPE, SIG_IGN);
     int signal_fd = shutdown_catch_signals();
@@ -128,9 +129,9 @@ int gateway_run(const struct surface_start *start, struct ethos_error *error)
     if (code == ETHOS_OK)
         code = gateway_open(&setup, os_now_ms(), &gateway, error);
     if (code == ETHOS_OK) {
-        log_line(&loop, "the gateway is running; Ctrl-C ends it");
+        log_line(&loop, "the gateway is running; Ctrl-C stops it");
         code = run_loop(gateway, &loop, signal_fd, error);
-        log_line(&loop, "the gateway has ended");
+        log_line(&loop, "the gateway stopped");
     }
     gateway_close(gateway);
     http_client_close(loop.http);

@@ -251,7 +251,7 @@ int turn_threads_start(struct turn_threads *self, const struct turn_start *start
     struct turn_run *run = find_run(self, RUN_FREE, 0);
     pthread_mutex_unlock(&self->mutex);
     if (!run)
-        return err_set(error, ETHOS_BUSY, "as many turns run as may");
+        return err_set(error, ETHOS_BUSY, "too many turns are running");
     clear_run(run);
     str_init(&run->shown, AGENT_MAX_REPLY);
     str_init(&run->outcome.text, AGENT_MAX_REPLY);

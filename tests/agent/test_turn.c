@@ -350,7 +350,7 @@ static void test_an_overlapping_replace_is_kept_as_a_conflict_and_told_next_time
     assert_string_equal(text, "gamma\n\nbeta\n");
     free(text);
     assert_ok(scene.world, say(&scene, "and?"));
-    assert_has(request_of(&scene, 2), "MEMORY.md was changed by somebody else meanwhile");
+    assert_has(request_of(&scene, 2), "MEMORY.md was changed by someone else in the meantime");
     assert_ok(scene.world, say(&scene, "and now?"));
     assert_has_not(request_of(&scene, 3), "changed by somebody else");
     scene_close(&scene);
@@ -499,14 +499,14 @@ static void test_files_of_the_project_are_read_and_others_not(void **state)
     assert_ok(scene.world, say(&scene, "read"));
     const char *request = request_of(&scene, 1);
     assert_has(request, "> int needle;\n> int two;\n> int three;\nethos-data ");
-    assert_has(request, "[failed b] ../secret.txt is outside of the folders that may be read");
-    assert_has(request, "[failed c] /etc/passwd is outside of the folders that may be read");
-    assert_has(request, "[failed d] link is outside of the folders that may be read");
+    assert_has(request, "[failed b] ../secret.txt is outside the folders that may be read");
+    assert_has(request, "[failed c] /etc/passwd is outside the folders that may be read");
+    assert_has(request, "[failed d] link is outside the folders that may be read");
     request = request_of(&scene, 2);
     assert_has(request, "main.c:1: int needle;\n");
     assert_has(request, "key.txt:1: needle [REDACTED:github-pat]\n");
     assert_has(request, "> key.txt\n> main.c\n> sub/\n");
-    assert_has(request, "[failed g] out is outside of the folders that may be read");
+    assert_has(request, "[failed g] out is outside the folders that may be read");
     assert_has(request, "> int two;\n> \n> [1 more lines]\n");
     assert_has_not(request, "topsecret");
     scene_close(&scene);
@@ -595,7 +595,7 @@ static void test_a_call_that_was_interrupted_is_not_repeated(void **state)
                               .tool_calls = "[{\"id\":\"r\",\"name\":\"remember\",\"input\":"
                                             "{\"content\":\"A fact.\"}}]"});
     assert_ok(scene.world, say_again(&scene, "Note it"));
-    assert_has(request_of(&scene, 0), "interrupted: it may or may not have been done");
+    assert_has(request_of(&scene, 0), "interrupted: it may have taken effect");
     assert_has(transcript_of(&scene), "assistant: I cannot tell.");
     scene_close(&scene);
 }

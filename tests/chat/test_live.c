@@ -321,7 +321,7 @@ static void test_escape_aborts(void **state)
     assert_true(has_requests(&place, "\"waits\\ndraft\""));
     await(&place, "100 tokens in"); // or Ctrl-C would stop the answer
     type(&place, "\003");
-    await(&place, "Ctrl-C once more leaves");
+    await(&place, "press Ctrl-C again to leave");
     type(&place, "\003");
     assert_int_equal(await_end(&place), 0);
     assert_sane(&place);
@@ -507,7 +507,7 @@ static void test_completion(void **state)
     await(&place, "/memory ");
     type(&place, "\025/re\t");
     await(&place, "/recall");
-    await(&place, "go on with another conversation");
+    await(&place, "continue another conversation");
     await(&place, PROMPT "/re");
     type(&place, "\025/personality \t");
     await(&place, "/personality default ");
@@ -521,7 +521,7 @@ static void test_completion(void **state)
     assert_true(has_requests(
         &place, "<attachment name=\\\"apricot.txt\\\">\\n> An apricot.\\n> </attachment>"));
     type(&place, "/memory nosuch\t");
-    await(&place, "nothing completes this");
+    await(&place, "no completions");
     type(&place, "\025\004");
     assert_int_equal(await_end(&place), 0);
     close_place(&place);
@@ -551,7 +551,7 @@ static void test_editors(void **state)
     await(&place, "of the editor");
     temp_write(&place.home, "editor", "exit 3\n");
     type(&place, "kept\030\005");
-    await(&place, "the editor failed; the message is as it was");
+    await(&place, "the editor failed; the message is unchanged");
     await(&place, PROMPT "kept");
     type(&place, "\025\004");
     assert_int_equal(await_end(&place), 0);

@@ -540,12 +540,12 @@ static void test_guessing_the_owner_code_ends_after_a_few_tries(void **state)
     for (int i = 0; i < CODE_MAX_TRIES; i++)
         say("9", "ABCDEFGH");
     say("9", code); // right, but too late
-    assert_null(strstr(sent[sent_count - 1].text, "owner now"));
+    assert_null(strstr(sent[sent_count - 1].text, "now the owner"));
     pass(CODE_MS / 2);
     say("10", code); // whoever has tries left
-    assert_non_null(strstr(sent[sent_count - 1].text, "owner now"));
+    assert_non_null(strstr(sent[sent_count - 1].text, "now the owner"));
     say("11", code); // once
-    assert_null(strstr(sent[sent_count - 1].text, "owner now"));
+    assert_null(strstr(sent[sent_count - 1].text, "now the owner"));
 }
 
 /* The link that gateway owner prints sends it so. */
@@ -561,7 +561,7 @@ static void test_the_owner_code_may_come_behind_start(void **state)
     channel_db_close(db);
     snprintf(text, sizeof text, "/start %s", code);
     say("9", text);
-    assert_non_null(strstr(sent[0].text, "owner now"));
+    assert_non_null(strstr(sent[0].text, "now the owner"));
 }
 
 static void test_who_is_not_verified_is_not_answered_even_if_known(void **state)

@@ -150,7 +150,7 @@ await test('a token that is refused: stopped, and what to do; well again with an
     setToken('123456:WRONG');
     startGateway();
     await reads(page, 'Stopped');
-    await reads(page, 'put the one that @BotFather shows into TELEGRAM_BOT_TOKEN');
+    await reads(page, 'copy the token from @BotFather into TELEGRAM_BOT_TOKEN');
     await accessible(page, 'stopped');
     setToken(telegram.token);
     await reads(page, 'Running');

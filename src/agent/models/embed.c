@@ -29,7 +29,7 @@ int embedder_open(const struct model_settings *settings, size_t dimension, struc
                   struct ethos_error *error)
 {
     if (!settings->model || !*settings->model || strlen(settings->model) >= 256)
-        return err_hint(error, err_set(error, ETHOS_INVALID, "embedModel: not given"),
+        return err_hint(error, err_set(error, ETHOS_INVALID, "embedModel is not set"),
                         "the name of the model of embeddings, such as nomic-embed-text");
     struct embedder *self = calloc(1, sizeof *self);
     if (!self)
@@ -157,11 +157,11 @@ static int read_vectors(const json_t *rows, struct embeddings *out, bool *seen,
         const json_t *vector;
         size_t place;
         if (!find_vector_row(rows, i, &vector, &place) || seen[place])
-            return report_bad_vectors(error, "the answer is not one vector for each text");
+            return report_bad_vectors(error, "the answer does not have one vector for each text");
         if (json_array_size(vector) != out->dimension)
-            return report_bad_vectors(error, "vectors have another dimension than those before");
+            return report_bad_vectors(error, "the dimension of the vectors has changed");
         if (!read_vector(vector, out->dimension, out->values + place * out->dimension))
-            return report_bad_vectors(error, "a vector is not of numbers, or has no direction");
+            return report_bad_vectors(error, "a vector has invalid numbers or length zero");
         seen[place] = true;
     }
     return ETHOS_OK;
@@ -188,9 +188,9 @@ int embed_read(struct ethos_view body, size_t count, size_t dimension, struct em
     size_t found = find_dimension(rows);
     int code = ETHOS_OK;
     if (json_array_size(rows) != count || found == 0 || found > EMBED_MAX_DIMENSION)
-        code = report_bad_vectors(error, "the answer is not one vector for each text");
+        code = report_bad_vectors(error, "the answer does not have one vector for each text");
     else if (dimension > 0 && found != dimension)
-        code = report_bad_vectors(error, "vectors have another dimension than those before");
+        code = report_bad_vectors(error, "the dimension of the vectors has changed");
     bool *seen = calloc(count, sizeof *seen);
     *out = (struct embeddings){count, found,
                                code == ETHOS_OK ? malloc(count * found * sizeof(float)) : NULL};

@@ -65,7 +65,7 @@ enum model_event_kind {
     MODEL_CALL_BEGIN,     /* item, id, name */
     MODEL_CALL_ARGUMENTS, /* item, text: a piece of the JSON */
     MODEL_CALL_END, /* item, id, name, text: the whole arguments as they came; "" counts as {} */
-    MODEL_RESTART,  /* forget the text and calls of this ask: the answer begins again */
+    MODEL_RESTART,  /* forget the text and calls of this ask: the answer starts over */
     MODEL_STATUS, /* text: what a person may be told, such as "rate limited; trying again in 8 s" */
     MODEL_USAGE,  /* usage, cumulative for this ask; a later one replaces the one before */
     MODEL_DONE,   /* stop, raw */

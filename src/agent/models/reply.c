@@ -184,7 +184,7 @@ static void find_input(struct reply *self, struct ethos_view *bytes)
     if (bytes->size == 0)
         return;
     if (*bytes->data == '<')
-        reply_fail(self, MODEL_PROTOCOL, "the server sent a page; check the base URL");
+        reply_fail(self, MODEL_PROTOCOL, "the server sent an HTML page; check the base URL");
     bool is_document = *bytes->data == '{' || *bytes->data == '[';
     self->input = is_document && self->wire->framing == WIRE_EVENTS ? REPLY_INPUT_WHOLE
                                                                     : REPLY_INPUT_STREAM;

@@ -190,7 +190,7 @@ static bool find_location(const struct toolbox_call *call, struct location *out)
         if (is_beneath(path, setup->roots[i]))
             out->root = setup->roots[i];
     if (!out->root)
-        return toolbox_refuse(call, "%.300s is outside of the folders that may be read", path);
+        return toolbox_refuse(call, "%.300s is outside the folders that may be read", path);
     if (*path == '/')
         path += strlen(out->root);
     path += strspn(path, "/");
@@ -230,7 +230,7 @@ static int open_location(const struct toolbox_call *call, const struct location 
     if (fd >= 0)
         return fd;
     if (why == EXDEV || why == ELOOP)
-        toolbox_refuse(call, "%.300s is outside of the folders that may be read", at->path);
+        toolbox_refuse(call, "%.300s is outside the folders that may be read", at->path);
     else
         toolbox_refuse(call, "%.300s: %s", at->path, strerrordesc_np(why));
     return -1;
@@ -381,7 +381,7 @@ static bool run_list_files(const struct toolbox_call *call)
     bool more = view_skip_lines(&rest, MAX_LISTED) && rest.size > 0;
     append_visible(more ? view_of(shown.data, shown.size - rest.size) : shown, call->out);
     if (more || walk.cut)
-        str_printf(call->out, "[there is more; list a folder of it]\n");
+        str_printf(call->out, "[the listing is cut; list a subfolder]\n");
     if (rows.size == 0)
         str_adds(call->out, "(the folder is empty)");
     str_fail(call->out, str_code(&rows));

@@ -200,7 +200,7 @@ static int merge_replace(struct apply_state *applying, const struct ethos_update
     str_addc(&text, '\n');
     int code = str_code(&text);
     if (code == ETHOS_OK && !base.data)
-        code = err_set(&error, ETHOS_CONFLICT, "it was changed by somebody else meanwhile");
+        code = err_set(&error, ETHOS_CONFLICT, "someone else changed it in the meantime");
     if (code == ETHOS_OK)
         code = ethos_save(self->turn, &target, base, str_view(&text), &how, &conflicts, &error);
     bool user = update->store && strcmp(update->store, "user") == 0;
@@ -210,7 +210,7 @@ static int merge_replace(struct apply_state *applying, const struct ethos_update
                    key, error.text);
     else if (conflicts > 0)
         str_printf(&self->problems,
-                   "%s%s was changed by somebody else meanwhile; what overlaps is kept in a "
+                   "%s%s was changed by someone else in the meantime; overlapping changes are in a "
                    "conflict copy.",
                    self->problems.size ? " " : "", key);
     str_release(&text);

@@ -180,8 +180,8 @@ static void reconnect(struct discord *self, int64_t least_ms)
 
 static void stop_with_bad_token(struct discord *self)
 {
-    stop_discord(self, "Discord does not accept the token; put the one that the application's "
-                       "page Bot shows into DISCORD_BOT_TOKEN of keys.yaml");
+    stop_discord(self, "Discord rejected the token; copy the token from the application's Bot page "
+                       "into DISCORD_BOT_TOKEN in keys.yaml");
 }
 
 /* Of a call of a phase. */
@@ -193,7 +193,7 @@ static void handle_discord_failure(struct discord *self, const struct http_clien
         stop_with_bad_token(self);
         return;
     }
-    snprintf(why, sizeof why, "Discord does not answer as it should%s%.80s",
+    snprintf(why, sizeof why, "unexpected answer from Discord%s%.80s",
              *reply->message || answer->problem ? ": " : "",
              *reply->message   ? reply->message
              : answer->problem ? answer->problem
@@ -440,8 +440,8 @@ static void set_ready(struct discord *self)
     self->resumes = self->api.failures = 0;
     api_set_state(&self->api, CHANNEL_UP,
                   self->without_content
-                      ? "it may not read messages in channels that do not mention it; switch "
-                        "on Message Content Intent on the application's page Bot"
+                      ? "the bot cannot read channel messages that do not mention it; enable "
+                        "Message Content Intent on the application's Bot page"
                       : NULL);
 }
 
@@ -562,14 +562,14 @@ static void handle_close(struct discord *self, const struct websocket_event *eve
     case 4011:
     case 4012:
     case 4013:
-        snprintf(why, sizeof why, "Discord refuses this program (%d); a newer version may help",
+        snprintf(why, sizeof why, "Discord rejected this client (%d); a newer version may help",
                  event->code);
         stop_discord(self, why);
         return;
     case 4014:
         if (self->without_content) {
-            stop_discord(self, "Discord refuses what this bot asks for (4014); look at the "
-                               "application's page Bot, then change keys.yaml");
+            stop_discord(self, "Discord rejected the bot's intents (4014); check the application's "
+                               "Bot page, then change keys.yaml");
             return;
         }
         self->without_content = true; // once more, without it
@@ -583,8 +583,8 @@ static void handle_close(struct discord *self, const struct websocket_event *eve
         count_failed_resume(self);
     }
     self->socket = 0;
-    snprintf(why, sizeof why, "the connection to Discord is over%s%.160s", *event->why ? ": " : "",
-             event->why);
+    snprintf(why, sizeof why, "the connection to Discord was closed%s%.160s",
+             *event->why ? ": " : "", event->why);
     api_set_state(&self->api, CHANNEL_DOWN, why);
     reconnect(self, 0);
 }
@@ -606,11 +606,11 @@ static void handle_sockets(struct discord *self)
 static void check_socket(struct discord *self)
 {
     bool greeted = self->hello_ms == 0;
-    const char *why = !greeted && self->api.now_ms >= self->hello_ms ? "Discord says nothing"
+    const char *why = !greeted && self->api.now_ms >= self->hello_ms ? "Discord sent no greeting"
                       : greeted && !self->is_ready && self->api.now_ms >= self->ready_ms
-                          ? "Discord gives no session"
+                          ? "Discord opened no session"
                       : greeted && self->beat_open && self->api.now_ms >= self->beat_ms
-                          ? "Discord does not answer a heartbeat"
+                          ? "Discord did not answer a heartbeat"
                           : NULL;
     if (!self->socket)
         return;
@@ -690,7 +690,7 @@ static void receive_address(void *arg, const struct http_client_answer *answer)
         handle_discord_failure(self, answer, &reply);
     } else if (strlen(url) >= MAX_URL - 32 ||
                !websocket_url_is_trusted(url, DOMAIN, self->api.endpoint.is_loopback)) {
-        api_set_state(&self->api, CHANNEL_DOWN, "Discord names an address that is not its own");
+        api_set_state(&self->api, CHANNEL_DOWN, "Discord returned an address outside discord.gg");
         retry_phase(self, PHASE_ADDRESS, API_BACKOFF_MAX_MS);
     } else if (can_identify_now(self, json_object_get(reply.json, "session_start_limit"))) {
         snprintf(self->address, sizeof self->address, "%s", url);
@@ -938,8 +938,8 @@ static int open_discord(const struct channel_setup *setup, struct channel_adapte
                         struct ethos_error *error)
 {
     if (!api_is_token(setup->secrets[0], "", "-_.")) {
-        int code = err_set(error, ETHOS_DENIED, "DISCORD_BOT_TOKEN is not the token of a bot");
-        return err_hint(error, code, "the application's page Bot shows it once, at Reset Token");
+        int code = err_set(error, ETHOS_DENIED, "DISCORD_BOT_TOKEN is not a bot token");
+        return err_hint(error, code, "copy it from the application's Bot page (Reset Token)");
     }
     struct discord *self = calloc(1, sizeof *self);
     if (!self)

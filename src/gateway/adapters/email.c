@@ -338,7 +338,7 @@ static int fetch_one(struct email *self, uint32_t uid, struct ethos_error *error
     else
         snprintf(event->msg, sizeof event->msg, "uid:%s", event->cursor);
     if (!wait_recorded(self, event))
-        return err_set(error, ETHOS_BUSY, "the mail is not recorded");
+        return err_set(error, ETHOS_BUSY, "the mail could not be recorded");
     self->last_uid = uid;
     return ETHOS_OK;
 }
@@ -352,8 +352,9 @@ static int record_position(struct email *self, struct ethos_error *error)
     event->kind = EVENT_MAIL;
     snprintf(event->cursor, sizeof event->cursor, "%" PRIu32 " %" PRIu32, self->validity,
              self->last_uid);
-    return wait_recorded(self, event) ? ETHOS_OK
-                                      : err_set(error, ETHOS_BUSY, "the place is not recorded");
+    return wait_recorded(self, event)
+               ? ETHOS_OK
+               : err_set(error, ETHOS_BUSY, "the position in the mailbox could not be recorded");
 }
 
 static int fetch_found(struct email *self, const char *search, struct ethos_error *error)
@@ -657,13 +658,14 @@ static int check_settings(const struct channel_settings *settings, struct ethos_
                                              : NULL;
     if (missing) {
         int code = err_set(error, ETHOS_INVALID, "channels.email.%s is not set", missing);
-        return err_hint(error, code, "docs/channels.md has the settings of mail");
+        return err_hint(error, code, "see docs/channels.md for the settings of email");
     }
     if (strncmp(settings->imap, "imap", 4) != 0 || strncmp(settings->smtp, "smtp", 4) != 0)
-        return err_set(error, ETHOS_INVALID,
-                       "channels.email.imap and .smtp are addresses such as imaps://HOST");
+        return err_set(
+            error, ETHOS_INVALID,
+            "channels.email.imap and channels.email.smtp must be URLs such as imaps://HOST");
     if (!strchr(from, '@'))
-        return err_set(error, ETHOS_INVALID, "channels.email.from is no address");
+        return err_set(error, ETHOS_INVALID, "channels.email.from is not a valid address");
     return ETHOS_OK;
 }
 

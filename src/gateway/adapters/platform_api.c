@@ -180,7 +180,7 @@ void api_start_send(struct platform_api *self, const struct api_call *call,
     const struct channel_sent sent = {.result = kind == API_PROBE ? CHANNEL_LATER
                                                                   : CHANNEL_NOT_SENT,
                                       .wait_ms = API_BACKOFF_MIN_MS,
-                                      .problem = "the request cannot be made"};
+                                      .problem = "the request could not be created"};
     self->host->sent(self->host->arg, outgoing->row, &sent);
 }
 

@@ -171,13 +171,12 @@ static void handle_slack_failure(struct slack *self, enum slack_secret secret,
     const char *token = secret == SECRET_APP ? "SLACK_APP_TOKEN" : "SLACK_BOT_TOKEN";
     if (is_fatal(reply->error)) {
         snprintf(why, sizeof why,
-                 "Slack does not accept %s (%.40s); put the right one into keys.yaml, "
-                 "docs/channels.md says where it is",
+                 "Slack rejected %s (%.40s); put a valid one into keys.yaml (see docs/channels.md)",
                  token, reply->error);
         stop_slack(self, why);
         return;
     }
-    snprintf(why, sizeof why, "Slack does not answer as it should%s%.80s",
+    snprintf(why, sizeof why, "unexpected answer from Slack%s%.80s",
              *reply->error     ? ": "
              : answer->problem ? ": "
                                : "",
@@ -475,8 +474,8 @@ static void receive_hello(struct slack *self, unsigned socket, const json_t *jso
     self->api.failures = 0;
     if (connections > (refreshes ? 2 : 1)) // the old one is counted, too
         snprintf(why, sizeof why,
-                 "another program is connected with this SLACK_APP_TOKEN and gets some of the "
-                 "messages; end it");
+                 "another program is connected with this SLACK_APP_TOKEN and receives some of the "
+                 "messages; stop it");
     api_set_state(&self->api, CHANNEL_UP, why);
     if (!refreshes)
         start_reading_missed(self);
@@ -487,12 +486,13 @@ static void receive_disconnect(struct slack *self, unsigned socket, const json_t
 {
     struct ethos_view reason = json_view(json, "reason");
     if (view_eq_str(reason, "link_disabled")) {
-        stop_slack(self, "Socket Mode is switched off for this app; switch it on in the app's "
-                         "settings, then change keys.yaml");
+        stop_slack(self, "Socket Mode is disabled for this app; enable it in the app's settings, "
+                         "then change keys.yaml");
     } else if (view_eq_str(reason, "too_many_websockets")) {
         self->api.due_ms = self->api.now_ms + CROWD_MS;
-        api_set_state(&self->api, self->greeted ? CHANNEL_UP : CHANNEL_DOWN,
-                      "too many programs are connected with this SLACK_APP_TOKEN; end them");
+        api_set_state(
+            &self->api, self->greeted ? CHANNEL_UP : CHANNEL_DOWN,
+            "too many programs are connected with this SLACK_APP_TOKEN; stop some of them");
     } else if (socket == self->current && !self->next) {
         self->phase = PHASE_OPEN;
         self->api.due_ms = self->api.now_ms;
@@ -547,7 +547,7 @@ static void handle_lost_socket(struct slack *self, const struct websocket_event 
     }
     if (self->phase == PHASE_FATAL || self->next)
         return;
-    snprintf(why, sizeof why, "the connection to Slack is over%s%.120s", *event->why ? ": " : "",
+    snprintf(why, sizeof why, "the connection to Slack was closed%s%.120s", *event->why ? ": " : "",
              event->why);
     if (!self->greeted)
         api_set_state(&self->api, CHANNEL_DOWN, why);
@@ -653,7 +653,7 @@ static void receive_address(void *arg, const struct http_client_answer *answer)
         handle_slack_failure(self, SECRET_APP, answer, &reply);
     } else if (!websocket_url_is_trusted(url, DOMAIN, self->api.endpoint.is_loopback)) {
         if (!self->greeted)
-            api_set_state(&self->api, CHANNEL_DOWN, "Slack names an address that is not its own");
+            api_set_state(&self->api, CHANNEL_DOWN, "Slack returned an address outside slack.com");
         api_retry_later(&self->api, API_BACKOFF_MAX_MS);
     } else {
         self->next = self->websockets->ops->connect(self->websockets, url);
@@ -889,17 +889,20 @@ static int check_secrets(const struct channel_setup *setup, struct ethos_error *
     const char *app = setup->secrets[SECRET_APP];
     bool events = setup->settings && setup->settings->events;
     if (!api_is_token(setup->secrets[SECRET_BOT], "xoxb-", "-_.")) {
-        code = err_set(error, ETHOS_DENIED, "SLACK_BOT_TOKEN is not the token of a bot");
-        err_hint(error, code, "it begins with xoxb-: OAuth & Permissions of the app shows it");
+        code = err_set(error, ETHOS_DENIED, "SLACK_BOT_TOKEN is not a bot token");
+        err_hint(error, code,
+                 "a bot token begins with xoxb-; see OAuth & Permissions in the app's settings");
     } else if (*app && !api_is_token(app, "xapp-", "-_.")) {
-        code = err_set(error, ETHOS_DENIED, "SLACK_APP_TOKEN is not the token of an app");
-        err_hint(error, code, "it begins with xapp-: Basic Information of the app makes one");
+        code = err_set(error, ETHOS_DENIED, "SLACK_APP_TOKEN is not an app token");
+        err_hint(error, code,
+                 "an app token begins with xapp-; create one under Basic Information in the app's "
+                 "settings");
     } else if (!*app && !events) {
         code = err_set(error, ETHOS_NOTFOUND, "no token; put SLACK_APP_TOKEN into keys.yaml");
-        err_hint(error, code, "or set channels.slack.events on");
+        err_hint(error, code, "or set channels.slack.events to on");
     } else if (events && !*setup->secrets[SECRET_SIGNING]) {
         code = err_set(error, ETHOS_NOTFOUND, "no secret; put SLACK_SIGNING_SECRET into keys.yaml");
-        err_hint(error, code, "or set channels.slack.events off");
+        err_hint(error, code, "or set channels.slack.events to off");
     }
     return code;
 }

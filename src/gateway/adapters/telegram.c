@@ -94,15 +94,15 @@ static void handle_telegram_failure(struct telegram *self, const struct http_cli
 {
     self->is_troubled = true;
     if (reply->error == 401 || reply->error == 404) {
-        stop_telegram(self, "Telegram does not accept the token; put the one that @BotFather shows "
-                            "into TELEGRAM_BOT_TOKEN of keys.yaml");
+        stop_telegram(self, "Telegram rejected the token; copy the token from @BotFather into "
+                            "TELEGRAM_BOT_TOKEN in keys.yaml");
     } else if (reply->error == 409 && has_description(reply, "webhook")) {
         self->phase = PHASE_WEBHOOK;
         self->api.due_ms = self->api.now_ms;
     } else if (reply->error == 409) {
         if (!self->rival_logged)
             api_set_state(&self->api, CHANNEL_DOWN,
-                          "another program polls with this token; end it, or revoke the token");
+                          "another program polls with this token; stop it or revoke the token");
         self->rival_logged = true;
         self->api.due_ms = self->api.now_ms + RIVAL_MIN_MS + api_backoff_ms(RIVAL_FAILURES);
     } else if (reply->error == 429) {
@@ -111,7 +111,7 @@ static void handle_telegram_failure(struct telegram *self, const struct http_cli
     } else {
         char why[128];
         snprintf(why, sizeof why, "%s",
-                 answer->status ? "Telegram does not answer as it should" : answer->problem);
+                 answer->status ? "unexpected answer from Telegram" : answer->problem);
         api_set_state(&self->api, CHANNEL_DOWN, why);
         api_retry_later(&self->api, 0);
     }
@@ -514,8 +514,8 @@ static int open_telegram(const struct channel_setup *setup, struct channel_adapt
 {
     char cursor[CHANNEL_MAX_CURSOR];
     if (!api_is_token(setup->secrets[0], "", "_-:")) {
-        int code = err_set(error, ETHOS_DENIED, "TELEGRAM_BOT_TOKEN is not the token of a bot");
-        return err_hint(error, code, "@BotFather shows it: 123456:ABC-DEF...");
+        int code = err_set(error, ETHOS_DENIED, "TELEGRAM_BOT_TOKEN is not a bot token");
+        return err_hint(error, code, "copy it from @BotFather; it looks like 123456:ABC-DEF...");
     }
     struct telegram *self = calloc(1, sizeof *self);
     if (!self)

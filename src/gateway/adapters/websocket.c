@@ -73,7 +73,7 @@ struct socket_client {
 /* What the library said last in this thread: the only place where it tells why TLS failed. */
 static _Thread_local char last_line[160] __attribute__((tls_model("initial-exec")));
 
-#define REFUSED "its certificate is refused: "
+#define REFUSED "certificate rejected: "
 
 static void remember_log_line(int level, const char *line)
 {
@@ -564,5 +564,5 @@ int websockets_open(void (*wake)(void *arg), void *arg, bool direct, struct webs
         return ETHOS_OK;
     }
     free_client(&self->websockets);
-    return err_set(error, ETHOS_NOMEM, "libwebsockets cannot be started");
+    return err_set(error, ETHOS_NOMEM, "cannot start libwebsockets");
 }

@@ -364,8 +364,8 @@ static void test_no_retry(void **state)
                "pay\n");
     assert_ask(
         &page, 1,
-        "start\nerror protocol 0 0 openai-compat: the answer is not valid: the server sent a "
-        "page; check the base URL\n");
+        "start\nerror protocol 0 0 openai-compat: the answer is not valid: the server sent an "
+        "HTML page; check the base URL\n");
     assert_ask(&malformed, 1,
                "start\nerror protocol 0 0 openai-compat: the answer is not valid: event: line 1, "
                "column 4: the text ends too early\n");

@@ -171,11 +171,11 @@ static void test_another_dimension(void **state)
     assert_int_equal(embedder_embed(embedder, texts, 2, &out, &error), ETHOS_OK);
     embeddings_release(&out);
     assert_int_equal(embedder_embed(embedder, texts, 2, &out, &error), ETHOS_MODEL); // than before
-    assert_non_null(strstr(error.text, "another dimension"));
+    assert_non_null(strstr(error.text, "dimension of the vectors has changed"));
     embedder_close(embedder);
     stub_stop(&stub);
     stub_release(&stub);
-    assert_refused(&replies[1], 2, "another dimension"); // than what is known
+    assert_refused(&replies[1], 2, "dimension of the vectors has changed"); // than what is known
 }
 
 static void test_wrong_answers(void **state)
@@ -186,10 +186,10 @@ static void test_wrong_answers(void **state)
     assert_wrong("{\"embeddings\":[[1,0]]}", "one vector for each text");
     assert_wrong("{\"embeddings\":[[1,0],[0,1],[1,1]]}", "one vector for each text");
     assert_wrong("{\"embeddings\":[[],[]]}", "one vector for each text");
-    assert_wrong("{\"embeddings\":[[1,0],[1]]}", "another dimension");
-    assert_wrong("{\"embeddings\":[[1,0],[0,0]]}", "no direction");
-    assert_wrong("{\"embeddings\":[[1,0],[\"1\",0]]}", "not of numbers");
-    assert_wrong("{\"embeddings\":[[1,0],[1e300,0]]}", "not of numbers");
+    assert_wrong("{\"embeddings\":[[1,0],[1]]}", "dimension of the vectors has changed");
+    assert_wrong("{\"embeddings\":[[1,0],[0,0]]}", "length zero");
+    assert_wrong("{\"embeddings\":[[1,0],[\"1\",0]]}", "invalid numbers");
+    assert_wrong("{\"embeddings\":[[1,0],[1e300,0]]}", "invalid numbers");
     assert_wrong("{\"data\":[{\"index\":0,\"embedding\":[1]},{\"index\":0,\"embedding\":[1]}]}",
                  "one vector for each text");
     assert_wrong("{\"data\":[{\"index\":0,\"embedding\":[1]},{\"index\":2,\"embedding\":[1]}]}",

@@ -254,7 +254,7 @@ static void test_failures(void **state)
                   "error protocol 0 0 openrouter: the answer is not valid: an event "
                   "is not a JSON object\n");
     assert_stream("<html></html>", "error protocol 0 0 openrouter: the answer is not valid: the "
-                                   "server sent a page; check the base URL\n");
+                                   "server sent an HTML page; check the base URL\n");
 }
 
 static void test_errors_in_the_stream(void **state)

@@ -91,7 +91,7 @@ await test('close codes that nothing but another token helps: stopped, and what 
     for (const code of [4004, 4010, 4011, 4012, 4013]) {
         must(await becomes((socket) => socket.ws.close(code)) === 'stopped', `${code}`);
         fixture.setKeys({ ...keys, DISCORD_BOT_TOKEN: 'wrong!' });
-        await fixture.state('discord', 'fatal', ({ why }) => why.includes('is not the token of a bot'));
+        await fixture.state('discord', 'fatal', ({ why }) => why.includes('is not a bot token'));
         fixture.setKeys(keys);
         await fixture.state('discord', 'up');
         await up();
@@ -110,7 +110,7 @@ await test('4014: once more without what is refused, and that is said; refused a
     must(await becomes((socket) => { for (const session of discord.sessions.values()) session.ended = true; discord.frame({ op: 7 }, socket); }) === 'stopped', 'again');
     discord.refuses = 0;
     fixture.setKeys({ ...keys, DISCORD_BOT_TOKEN: 'wrong!' });
-    await fixture.state('discord', 'fatal', ({ why }) => why.includes('is not the token of a bot'));
+    await fixture.state('discord', 'fatal', ({ why }) => why.includes('is not a bot token'));
     fixture.setKeys(keys);
     await fixture.state('discord', 'up', ({ why }) => why === '');
 });
@@ -227,10 +227,10 @@ await test('an address that is not Discord\'s is not asked; a token that is refu
     await up();
     const remove = discord.fault('send', refused(401, 0, '401: Unauthorized'), { times: 9 });
     discord.say('1', 'kept');
-    await fixture.state('discord', 'fatal', ({ why }) => why.includes('does not accept the token'));
+    await fixture.state('discord', 'fatal', ({ why }) => why.includes('rejected the token'));
     remove();
     fixture.setKeys({ ...keys, DISCORD_BOT_TOKEN: 'wrong!' });
-    await fixture.state('discord', 'fatal', ({ why }) => why.includes('is not the token of a bot'));
+    await fixture.state('discord', 'fatal', ({ why }) => why.includes('is not a bot token'));
     fixture.setKeys(keys);
     await once('kept');
 });

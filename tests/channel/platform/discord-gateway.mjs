@@ -84,7 +84,7 @@ await test('what nobody said: bots, webhooks, itself, joins, empty ones', async 
 
 await test('a file is told of; an edit of a message that waits replaces it', async () => {
     await fixture.hears(discord, ada, () => discord.say('1', '', { more: { attachments: [{ id: '9', filename: '../../x', size: 1, url: 'https://cdn.discordapp.com/x' }] } }));
-    must(fixture.lastPrompt().includes('A file came with this message'), fixture.lastPrompt());
+    must(fixture.lastPrompt().includes('This message has a file attached'), fixture.lastPrompt());
     const first = fixture.model.next();
     discord.say('1', 'one');
     const held = await first;

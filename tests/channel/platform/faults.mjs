@@ -169,7 +169,7 @@ await test('more than ten that wait are told so; a message of the day before yes
     telegram.say(ada, 'first of many');
     const answer = await hold;
     for (let i = 0; i < 12; i++) telegram.say(ada, `waits ${i}`);
-    await told('Too many messages wait');
+    await told('Too many messages are waiting');
     fixture.model.rule = (other) => other.say('ok').end();
     answer.say('ok').end();
     telegram.say(cleo, 'x', { date: Math.floor(Date.now() / 1000) - 200000, chat: { id: 1003, type: 'private' } });
@@ -184,11 +184,11 @@ await test('a token that is refused is told of once, and another one in keys.yam
     const log = fixture.log.length;
     telegram.token = '123456:ANOTHER-one';
     telegram.cutAll();
-    await telegram.until(() => fixture.log.slice(log).includes('does not accept the token'), 'a line of the log');
+    await telegram.until(() => fixture.log.slice(log).includes('rejected the token'), 'a line of the log');
     const { channels } = fixture.ethos('gateway', 'status', '--json');
     must(channels[0].state === 'fatal', JSON.stringify(channels));
     await sleep(2500);
-    must(fixture.log.slice(log).split('does not accept').length === 2, fixture.log.slice(log));
+    must(fixture.log.slice(log).split('rejected the token').length === 2, fixture.log.slice(log));
     fixture.setToken(telegram.token);
     telegram.say(ada, 'new token');
     await answered(ada.id, 'new token');

@@ -43,7 +43,7 @@ await test('the owner lets somebody in by /pair, as a guest without memory', asy
     const tools = fixture.model.requests.at(-1).tools.map((tool) => tool.function.name).join(' ');
     must(!prompt.includes('Miso') && !prompt.includes('likes tea') && tools === 'remember memory_write', prompt);
     const command = await fixture.ask(bob, '/memory');
-    must(command.includes('not for you'), command);
+    must(command.includes('You may not use'), command);
 });
 
 await test('a trusted person has the memory of the personality, and a profile of their own', async () => {

@@ -51,7 +51,7 @@ await until(() => fixture.log.includes('email: connected'), 'a connection');
 await test('mails from before are left alone; the owner is accepted', async () => {
     const code = fixture.ethos('gateway', 'owner', 'email', '-q').split('\n')[0];
     write('ada@example.org', code);
-    must(said(await waitFor('ada@example.org', 1)).includes('You are the owner'), answers('ada@example.org')[0]);
+    must(said(await waitFor('ada@example.org', 1)).includes('You are now the owner'), answers('ada@example.org')[0]);
     must(answers('old@example.org').length === 0, 'an old mail was answered');
 });
 

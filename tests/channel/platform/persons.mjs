@@ -47,7 +47,7 @@ await test('somebody else links three accounts: one profile, which is not the ow
         const slash = platform === telegram ? '/' : '!';
         const code = /\/link (\w{8})/.exec(await hears(telegram, bob, '/link'))[1];
         const preview = await hears(platform, who, `${slash}link ${code}`);
-        must(preview.includes('become one person'), preview);
+        must(preview.includes('linked as one person'), preview);
         await hears(platform, who, `${slash}link yes`);
         await fixture.hears(telegram, bob.id, () => telegram.say(bob, '/link yes'));
         await fixture.rest();

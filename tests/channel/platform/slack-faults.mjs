@@ -230,7 +230,7 @@ await test('sockets over TLS: a certificate that nobody vouches for, or that is 
     slack.socketOrigin = `wss://localhost:${secure}`;
     await fixture.stop();
     fixture.start();
-    await fixture.state('slack', 'down', ({ why }) => why.includes('its certificate is refused: self'));
+    await fixture.state('slack', 'down', ({ why }) => why.includes('certificate rejected: self'));
     must(slack.sockets.size === 0, 'it was accepted');
     await fixture.stop();
     fixture.start({ SSL_CERT_FILE: file('cert') });
@@ -240,7 +240,7 @@ await test('sockets over TLS: a certificate that nobody vouches for, or that is 
     slack.socketOrigin = `wss://127.0.0.1:${secure}`; // the certificate is of localhost
     await fixture.stop();
     fixture.start({ SSL_CERT_FILE: file('cert') });
-    await fixture.state('slack', 'down', ({ why }) => /its certificate is refused: .*mismatch/.test(why));
+    await fixture.state('slack', 'down', ({ why }) => /certificate rejected: .*mismatch/.test(why));
     must(slack.sockets.size === 0, 'it was accepted');
     slack.socketOrigin = undefined;
     await fixture.stop();
@@ -263,7 +263,7 @@ await test('tokens that are refused are told of once and say what to do; others 
     fixture.setKeys(keys);
     await fixture.state('slack', 'up');
     slack.send({ type: 'disconnect', reason: 'link_disabled' });
-    await fixture.state('slack', 'fatal', ({ why }) => why.includes('Socket Mode is switched off'));
+    await fixture.state('slack', 'fatal', ({ why }) => why.includes('Socket Mode is disabled'));
     await slack.until(() => slack.sockets.size === 0, 'closed');
     fixture.setKeys({ ...keys, SLACK_SIGNING_SECRET: 'x' });
     await fixture.state('slack', 'up');

@@ -83,7 +83,7 @@ await test('what nobody said: bots, itself, joins, deletions, unfurled links', a
 
 await test('a file is told of; an edit of a message that waits replaces it', async () => {
     await fixture.hears(slack, 'DU1', () => slack.say('U1', '', { more: { subtype: 'file_share', files: [{ id: 'F1', name: '../../x' }] } }));
-    must(fixture.lastPrompt().includes('A file came with this message'), fixture.lastPrompt());
+    must(fixture.lastPrompt().includes('This message has a file attached'), fixture.lastPrompt());
     const first = fixture.model.next();
     slack.say('U1', 'one');
     const held = await first;

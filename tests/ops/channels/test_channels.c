@@ -141,11 +141,11 @@ static void test_who_is_ignored_waits_no_more_and_an_owner_stays_one(void **stat
     assert_run(world, "channel.people", "{}", "{\"people\":[],\"waiting\":[],\"nextCursor\":null}");
     assert_ok(world, contact_set_role(db, "telegram", "42", ROLE_OWNER, &world->error));
     assert_run(world, "channel.allow", "{\"platform\":\"telegram\",\"sender\":\"42\"}",
-               "invalid: telegram 42 is an owner, and stays one");
+               "invalid: telegram 42 is the owner; this role cannot be changed");
     assert_run(world, "channel.allow", "{\"sender\":\"42\"}",
                "invalid: name a code, or a platform and a sender");
     assert_run(world, "channel.remove", "{\"platform\":\"telegram\",\"sender\":\"7\"}",
-               "notfound: telegram 7 has never written");
+               "notfound: telegram 7 has never sent a message");
     channel_db_close(db);
 }
 
@@ -186,7 +186,7 @@ static void test_messages_have_an_outcome_and_no_text(void **state)
     assert_run(world, "channel.resend", "{\"id\":1}", "{\"ok\":true,\"id\":1}");
     assert_holds(world, "channel.status", "\"sending\":1");
     assert_holds(world, "channel.status", "\"unsent\":[]");
-    assert_run(world, "channel.resend", "{\"id\":1}", "notfound: no unsent message: 1");
+    assert_run(world, "channel.resend", "{\"id\":1}", "notfound: there is no unsent message 1");
     channel_db_close(db);
 }
 
