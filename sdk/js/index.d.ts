@@ -938,7 +938,7 @@ export interface PersonalitiesCalls extends Callable<'personalities'> {
         /** letters, digits, - and _ */
         newId: string;
     }>): Promise<Result<'personalities.duplicate'>>;
-    /** Delete a personality; its files are put aside. Needs the owner. */
+    /** Delete a personality; its files are moved away. Needs the owner. */
     delete(...args: Args<'personalities.delete', {
         /** a personality */
         id: string;
@@ -953,9 +953,9 @@ export interface MetaCalls extends Callable<'meta'> {
         /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'meta.health'>>;
-    /** Tell where the memory is, whose it is, and which agents there are. Needs the owner. */
+    /** Show the memory location, its owner and the connected agents. Needs the owner. */
     home(...args: Args<'meta.home', {}>): Promise<Result<'meta.home'>>;
-    /** Tell what this server can do. Needs anybody. */
+    /** List what this server can do. Needs anybody. */
     capabilities(...args: Args<'meta.capabilities', {}>): Promise<Result<'meta.capabilities'>>;
 }
 
