@@ -200,7 +200,7 @@ static unsigned ask(struct recalled *self, const char *question)
         .quick = !self->sessions, // as hooks ask; what was said is caught up
         .said = self->sessions ? RECALL_SAID_PROJECT : RECALL_SAID_NONE};
     check(self, ethos_turn_new(self->ethos, &request, &turn, &self->error));
-    check(self, recall_ask(turn, &asked, count_hit, &hits, &report, &self->error));
+    check(self, recall_search(turn, &asked, count_hit, &hits, &report, &self->error));
     ethos_turn_free(turn);
     return hits;
 }

@@ -157,8 +157,9 @@ static uint64_t count_today(struct admission *self, const char *scope)
  * Judges a write with what is known of it: the diff of the change (absent: not known, and it is not large).
  * *out_why is 0 where it may happen.
  */
-static int judge(struct admission *self, const struct pending *pending,
-                 const struct ethos_change *change, unsigned *out_why, struct ethos_error *error)
+static int decide_write(struct admission *self, const struct pending *pending,
+                        const struct ethos_change *change, unsigned *out_why,
+                        struct ethos_error *error)
 {
     struct policy_write write = {.trust = self->trust,
                                  .actor = self->origin->actor,
@@ -193,8 +194,8 @@ static int copy_text(struct arena *arena, struct ethos_view text, struct ethos_v
 }
 
 /* Notes a write that is to wait. */
-static int note_waiting(struct admission *self, const struct pending *pending, unsigned why,
-                        struct ethos_error *error)
+static int add_waiting_write(struct admission *self, const struct pending *pending, unsigned why,
+                             struct ethos_error *error)
 {
     struct arena *arena = &self->arena;
     struct waiting *waiting = arena_alloc(arena, sizeof *waiting);
@@ -259,7 +260,7 @@ static struct pending from_update(const struct admission *self, const struct eth
     return pending;
 }
 
-int admission_judge_update(struct admission *self, const struct ethos_update *update,
+int admission_check_update(struct admission *self, const struct ethos_update *update,
                            unsigned *out_why, struct ethos_error *error)
 {
     const struct ethos_host *host = self->turn->ethos->host;
@@ -274,7 +275,7 @@ int admission_judge_update(struct admission *self, const struct ethos_update *up
     const struct pending pending = from_update(self, update, &old);
     bool has_read = !update->if_match || strcmp(update->if_match, pending.base) == 0;
     if (code == ETHOS_OK && has_read) // whoever has not is told so by the write
-        code = judge(self, &pending, &change, out_why, error);
+        code = decide_write(self, &pending, &change, out_why, error);
     str_release(&diff);
     host->resize(host->arg, old.data, 0);
     return code;
@@ -292,7 +293,7 @@ int admission_note_update(struct admission *self, const struct ethos_update *upd
         code = ETHOS_OK;
     const struct pending pending = from_update(self, update, &old);
     if (code == ETHOS_OK)
-        code = note_waiting(self, &pending, why, error);
+        code = add_waiting_write(self, &pending, why, error);
     host->resize(host->arg, old.data, 0);
     return code;
 }
@@ -370,10 +371,10 @@ static int classify_edit(struct admission *self, const char *scope, const struct
     const struct ethos_change change = {
         .bytes_before = before.size, .bytes_after = after.size, .diff = str_view(&diff)};
     if (code == ETHOS_OK)
-        code = judge(self, &pending, &change, &why, error);
+        code = decide_write(self, &pending, &change, &why, error);
     str_release(&diff);
     *out_waits |= why != 0;
-    return code == ETHOS_OK ? note_waiting(self, &pending, why, error) : code;
+    return code == ETHOS_OK ? add_waiting_write(self, &pending, why, error) : code;
 }
 
 /* MEMORY.md beside other files that change is their index. */
@@ -392,7 +393,7 @@ static const struct ethos_edit *find_index(const struct ethos_edit *edits, size_
     return others ? index : NULL;
 }
 
-int admission_judge_edits(struct admission *self, const char *scope, const struct ethos_edit *edits,
+int admission_check_edits(struct admission *self, const char *scope, const struct ethos_edit *edits,
                           size_t count, struct ethos_error *error)
 {
     int code = ETHOS_OK;
@@ -454,9 +455,9 @@ static int check_quota(const struct admission *self, struct pending_queue *queue
     return err_hint(error, code, "the owner decides about those that wait: ethos pending");
 }
 
-static int add_line(const struct admission *self, struct pending_queue *queue,
-                    const struct waiting *waiting, char out_id[ADMISSION_ID_SIZE],
-                    struct ethos_error *error)
+static int queue_write(const struct admission *self, struct pending_queue *queue,
+                       const struct waiting *waiting, char out_id[ADMISSION_ID_SIZE],
+                       struct ethos_error *error)
 {
     const struct ethos_origin *origin = self->origin;
     char id[UUID_SIZE], hash[HASH_HEX_SIZE];
@@ -490,8 +491,8 @@ static int add_line(const struct admission *self, struct pending_queue *queue,
     return code;
 }
 
-static void tell_waiting(const struct waiting *waiting, const char *id,
-                         const struct ethos_sync_how *how)
+static void report_waiting_write(const struct waiting *waiting, const char *id,
+                                 const struct ethos_sync_how *how)
 {
     const struct ethos_outcome outcome = {.kind = ETHOS_OUTCOME_PENDING,
                                           .scope = waiting->pending.scope,
@@ -514,7 +515,7 @@ static int queue_scope(struct admission *self, int root, const struct pending_li
                                   service_now_ms(self->turn->ethos), &queue, error);
     for (waiting = first; code == ETHOS_OK && waiting; waiting = waiting->next)
         if (strcmp(waiting->pending.scope, first->pending.scope) == 0) {
-            code = add_line(self, &queue, waiting, id, error);
+            code = queue_write(self, &queue, waiting, id, error);
             waiting->pending.id = code == ETHOS_OK ? arena_str(&self->arena, id) : NULL;
         }
     if (code == ETHOS_OK)
@@ -522,7 +523,7 @@ static int queue_scope(struct admission *self, int root, const struct pending_li
     pending_queue_release(&queue);
     for (waiting = first; code == ETHOS_OK && waiting; waiting = waiting->next)
         if (strcmp(waiting->pending.scope, first->pending.scope) == 0 && waiting->pending.id) {
-            tell_waiting(waiting, waiting->pending.id, how);
+            report_waiting_write(waiting, waiting->pending.id, how);
             if (!*self->id)
                 snprintf(self->id, sizeof self->id, "%s", waiting->pending.id);
         }
@@ -567,7 +568,7 @@ int admission_queue(struct admission *self, const struct ethos_sync_how *how,
         code = service_open_root(self->turn->ethos, true, &root, error);
     for (struct waiting *at = list; code == ETHOS_OK && at; at = at->next) {
         if (self->rehearses)
-            tell_waiting(at, "", how);
+            report_waiting_write(at, "", how);
         else if (!was_scope_before(list, at))
             code = queue_scope(self, root, &limits, at, how, error);
     }

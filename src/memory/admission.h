@@ -47,7 +47,7 @@ void admission_release(struct admission *self);
  * Judges one update, whose target is resolved. *out_why is 0 where it may happen. ETHOS_DENIED where it is
  * refused.
  */
-int admission_judge_update(struct admission *self, const struct ethos_update *update,
+int admission_check_update(struct admission *self, const struct ethos_update *update,
                            unsigned *out_why, struct ethos_error *error);
 
 /* Notes one that is to wait. */
@@ -55,7 +55,7 @@ int admission_note_update(struct admission *self, const struct ethos_update *upd
                           struct ethos_error *error);
 
 /* Judges the verdicts of a callback; any of them waits, and all do. ETHOS_PENDING, ETHOS_DENIED. */
-int admission_judge_edits(struct admission *self, const char *scope, const struct ethos_edit *edits,
+int admission_check_edits(struct admission *self, const char *scope, const struct ethos_edit *edits,
                           size_t count, struct ethos_error *error);
 
 /* Forgets what was noted: the callback will be asked again. */

@@ -30,7 +30,7 @@ bool backends_here(const struct ethos *self, struct ethos_provider *provider)
 
 /* ---- providers ------------------------------------------------------------------------------- */
 
-struct walk {
+struct backend_walk {
     struct ethos *ethos;
     int folder; /* of personalities */
     backends_fn *each;
@@ -43,7 +43,7 @@ struct walk {
     struct ethos_error *error;
 };
 
-static bool was_seen(const struct walk *walk, const struct ethos_provider *provider)
+static bool was_seen(const struct backend_walk *walk, const struct ethos_provider *provider)
 {
     for (size_t i = 0; i < walk->count; i++)
         if (walk->seen[i] == provider)
@@ -51,8 +51,8 @@ static bool was_seen(const struct walk *walk, const struct ethos_provider *provi
     return false;
 }
 
-static void note_failure(int *code, int failed, const struct ethos_error *why,
-                         struct ethos_error *error)
+static void record_walk_failure(int *code, int failed, const struct ethos_error *why,
+                                struct ethos_error *error)
 {
     if (*code != ETHOS_OK)
         return;
@@ -62,14 +62,14 @@ static void note_failure(int *code, int failed, const struct ethos_error *why,
 }
 
 /* personality NULL: the home's own. */
-static void visit(struct walk *walk, const char *personality)
+static void visit_backend(struct backend_walk *walk, const char *personality)
 {
     const char *name;
     struct ethos_provider *provider;
     struct ethos_error why;
     int code = service_provider_for(walk->ethos, personality, &name, &provider, &why);
     if (code != ETHOS_OK) {
-        note_failure(&walk->code, code, &why, walk->error);
+        record_walk_failure(&walk->code, code, &why, walk->error);
         return;
     }
     if (was_seen(walk, provider))
@@ -88,18 +88,18 @@ static void visit(struct walk *walk, const char *personality)
 /* Only one with settings can have a backend of its own. */
 static int visit_name(void *arg, const char *name)
 {
-    struct walk *walk = arg;
+    struct backend_walk *walk = arg;
     char path[ETHOS_MAX_ID + 16];
     struct stat info;
     if (!scope_id_ok(view_str(name)))
         return 0;
     snprintf(path, sizeof path, "%s/config.yaml", name);
     if (os_fstatat(walk->folder, path, &info, 0) == 0)
-        visit(walk, name);
+        visit_backend(walk, name);
     return walk->ended;
 }
 
-static void visit_personalities(struct walk *walk)
+static void visit_personalities(struct backend_walk *walk)
 {
     int home = -1;
     struct ethos_error why;
@@ -116,14 +116,14 @@ static void visit_personalities(struct walk *walk)
     if (home >= 0)
         os_close(home);
     if (code != ETHOS_OK)
-        note_failure(&walk->code, code, &why, walk->error);
+        record_walk_failure(&walk->code, code, &why, walk->error);
 }
 
 int backends_each(struct ethos *self, backends_fn *each, void *arg, struct ethos_error *error)
 {
-    struct walk walk = {.ethos = self, .each = each, .arg = arg, .error = error};
+    struct backend_walk walk = {.ethos = self, .each = each, .arg = arg, .error = error};
     arena_init(&walk.arena);
-    visit(&walk, NULL);
+    visit_backend(&walk, NULL);
     if (walk.ended == 0 && !self->injected && !self->ephemeral)
         visit_personalities(&walk);
     arena_release(&walk.arena);
@@ -141,23 +141,23 @@ struct telling {
     struct ethos_error error;
 };
 
-static int tell_scope(void *arg, const char *scope)
+static int pass_scope_on(void *arg, const char *scope)
 {
     struct telling *telling = arg;
     telling->ended = telling->each(telling->arg, telling->provider, scope);
     return telling->ended;
 }
 
-static int tell_scopes(void *arg, struct ethos_provider *provider, bool here)
+static int pass_scopes_on(void *arg, struct ethos_provider *provider, bool here)
 {
     struct telling *telling = arg;
     struct ethos_error why;
     if (here || !SLOT_PROVIDER(provider, scopes))
         return ETHOS_OK;
     telling->provider = provider;
-    int code = provider->ops->scopes(provider, tell_scope, telling, &why);
+    int code = provider->ops->scopes(provider, pass_scope_on, telling, &why);
     if (code != ETHOS_OK && !telling->ended)
-        note_failure(&telling->code, code, &why, &telling->error);
+        record_walk_failure(&telling->code, code, &why, &telling->error);
     return telling->ended;
 }
 
@@ -165,8 +165,8 @@ int backends_scopes(struct ethos *self, backends_scope_fn *each, void *arg,
                     struct ethos_error *error)
 {
     struct telling telling = {.each = each, .arg = arg};
-    int code = backends_each(self, tell_scopes, &telling, error);
+    int code = backends_each(self, pass_scopes_on, &telling, error);
     if (code == ETHOS_OK && telling.code != ETHOS_OK)
-        note_failure(&code, telling.code, &telling.error, error);
+        record_walk_failure(&code, telling.code, &telling.error, error);
     return code;
 }

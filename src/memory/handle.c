@@ -42,8 +42,8 @@ static int adopt_injected(struct ethos *self, const struct ethos_options *option
     return code;
 }
 
-static int set_up(struct ethos *self, const struct ethos_options *options,
-                  struct ethos_error *error)
+static int set_up_handle(struct ethos *self, const struct ethos_options *options,
+                         struct ethos_error *error)
 {
     int code = adopt_injected(self, options, error);
     if (code == ETHOS_OK)
@@ -76,8 +76,8 @@ int service_open(const struct ethos_options *options, struct group *group, struc
     }
     self->host = options->host ? options->host : &log_default_host;
     self->group = group;
-    kept_init(&self->kept);
-    int code = set_up(self, options, error);
+    turn_cache_init(&self->kept);
+    int code = set_up_handle(self, options, error);
     if (code != ETHOS_OK) {
         ethos_close(self);
         return code;
@@ -106,7 +106,7 @@ void ethos_close(struct ethos *self)
     if (!self)
         return;
     free(self->remote_question.values);
-    kept_release(&self->kept);
+    turn_cache_release(&self->kept);
     split_free_all(self);
     for (size_t i = 0; i < ETHOS_SECTIONS; i++)
         self->host->resize(self->host->arg, self->sections[i].text.data, 0);
@@ -155,7 +155,7 @@ void service_limit_calls(struct ethos *self, uint32_t call_ms)
         entry->deadline.call_ms = call_ms;
 }
 
-void service_ask_once(struct ethos *self, uint32_t wait_ms)
+void service_disable_retries(struct ethos *self, uint32_t wait_ms)
 {
     self->once = true;
     self->wait_ms = wait_ms;
@@ -347,7 +347,7 @@ int service_unreached(struct ethos *self, char out_login[ETHOS_MAX_ID + 1],
 /* ---- backends ------------------------------------------------------------------------------ */
 
 /* What the configuration says about the backend; two turns with the same choice share one. */
-struct choice {
+struct backend_choice {
     const char *provider; /* as it is configured */
     const char *name;     /* of the backend */
     const char *allow;    /* paths.allow, or NULL */
@@ -372,7 +372,8 @@ static bool is_people(const struct yaml_pair *pair, bool *out)
 }
 
 /* Adds the memory.options.* of a file; what is there already is replaced. */
-static int add_settings(struct choice *choice, const struct config *from, struct ethos_error *error)
+static int add_settings(struct backend_choice *choice, const struct config *from,
+                        struct ethos_error *error)
 {
     size_t prefix = strlen(SECRETS_PREFIX);
     for (size_t i = 0; i < from->table.count; i++) {
@@ -397,8 +398,8 @@ static int add_settings(struct choice *choice, const struct config *from, struct
  * The home's options hold for the home's provider only, and the personality's (own, or NULL) come before
  * them. Throwaway memory is in files, whatever is configured: nothing of it is to reach the real one.
  */
-static int choose_backend(const struct ethos *self, const struct config *own, struct choice *out,
-                          struct ethos_error *error)
+static int choose_backend(const struct ethos *self, const struct config *own,
+                          struct backend_choice *out, struct ethos_error *error)
 {
     const struct config *home = &self->config;
     bool fast = self->fast || strcmp(config_get(home, NULL, "durability"), "fast") == 0;
@@ -419,7 +420,8 @@ static int choose_backend(const struct ethos *self, const struct config *own, st
 }
 
 /* It is kept, so it holds a hash of the settings: there may be secrets among them. */
-static int make_signature(const struct ethos *self, const struct choice *choice, struct str *out)
+static int make_signature(const struct ethos *self, const struct backend_choice *choice,
+                          struct str *out)
 {
     struct str settings;
     char hash[HASH_HEX_SIZE] = "";
@@ -465,8 +467,8 @@ static struct ethos_deadline *find_deadline(struct ethos *self, const char *sign
     return &entry->deadline;
 }
 
-static int make_setup(struct ethos *self, const struct choice *choice, const char *signature,
-                      struct ethos_setup *out, struct ethos_error *error)
+static int make_setup(struct ethos *self, const struct backend_choice *choice,
+                      const char *signature, struct ethos_setup *out, struct ethos_error *error)
 {
     uint32_t patience = self->once ? ETHOS_SETUP_REACH : self->group ? ETHOS_SETUP_STAYS : 0u;
     *out = (struct ethos_setup){.host = self->host,
@@ -478,14 +480,16 @@ static int make_setup(struct ethos *self, const struct choice *choice, const cha
     return out->deadline ? ETHOS_OK : err_nomem(error);
 }
 
-static struct secrets_given make_given(const struct ethos *self, const struct choice *choice)
+static struct secrets_given make_given(const struct ethos *self,
+                                       const struct backend_choice *choice)
 {
     return (struct secrets_given){choice->settings, choice->count, choice->exposed, self->home,
                                   NULL};
 }
 
-static int open_backend(struct ethos *self, const struct choice *choice, const char *signature,
-                        struct ethos_provider **out, struct ethos_error *error)
+static int open_backend(struct ethos *self, const struct backend_choice *choice,
+                        const char *signature, struct ethos_provider **out,
+                        struct ethos_error *error)
 {
     struct opened *entry = calloc(1, sizeof *entry);
     if (!entry || !(entry->signature = strdup(signature))) {
@@ -512,10 +516,11 @@ static int open_backend(struct ethos *self, const struct choice *choice, const c
 }
 
 /* *out_people: profiles are there, too. */
-static int provider_of(struct ethos *self, const struct config *own, struct ethos_provider **out,
-                       bool *out_people, struct ethos_error *error)
+static int open_configured_provider(struct ethos *self, const struct config *own,
+                                    struct ethos_provider **out, bool *out_people,
+                                    struct ethos_error *error)
 {
-    struct choice choice;
+    struct backend_choice choice;
     struct str signature;
     *out_people = true;
     if (self->injected) {
@@ -552,7 +557,7 @@ static bool has_backend(const struct config *own)
 static int is_other(struct ethos *self, const struct config *own, bool *out,
                     struct ethos_error *error)
 {
-    struct choice choices[2];
+    struct backend_choice choices[2];
     struct str signatures[2];
     int code = choose_backend(self, NULL, &choices[0], error);
     if (code == ETHOS_OK)
@@ -576,7 +581,7 @@ int handle_provider(struct ethos *self, bool own_profile, struct ethos_provider 
     const struct config *own = &self->personality_config;
     bool people, other = false;
     struct ethos_provider *provider;
-    int code = provider_of(self, own, &provider, &people, error);
+    int code = open_configured_provider(self, own, &provider, &people, error);
     if (code == ETHOS_OK && !people && has_backend(own))
         code = is_other(self, own, &other, error);
     if (code != ETHOS_OK)
@@ -590,7 +595,7 @@ int handle_provider(struct ethos *self, bool own_profile, struct ethos_provider 
 int handle_home_provider(struct ethos *self, struct ethos_provider **out, struct ethos_error *error)
 {
     bool people;
-    return provider_of(self, NULL, out, &people, error);
+    return open_configured_provider(self, NULL, out, &people, error);
 }
 
 int service_provider_for(struct ethos *self, const char *personality, const char **out_name,
@@ -602,7 +607,7 @@ int service_provider_for(struct ethos *self, const char *personality, const char
         return code;
     bool people;
     *out_name = config_backend(home, own);
-    return provider_of(self, own, out, &people, error);
+    return open_configured_provider(self, own, out, &people, error);
 }
 
 void handle_embedder(const struct config *home, const struct config *own,
@@ -638,7 +643,7 @@ int service_place(struct ethos *self, const char *personality, struct str *out,
                   struct ethos_error *error)
 {
     const struct config *home, *own;
-    struct choice choice;
+    struct backend_choice choice;
     struct backend backend;
     if (self->injected)
         return str_printf(out, "%s\n", self->injected->ops->name) == ETHOS_OK ? ETHOS_OK
@@ -659,7 +664,7 @@ int service_place(struct ethos *self, const char *personality, struct str *out,
 }
 
 /* What the home's own backend keeps besides memory; a personality's may be another one. */
-static int find_sessions(struct ethos *self, struct choice *out, struct ethos_error *error)
+static int find_sessions(struct ethos *self, struct backend_choice *out, struct ethos_error *error)
 {
     if (self->injected || self->ephemeral)
         return ETHOS_OK;
@@ -674,8 +679,8 @@ static int find_sessions(struct ethos *self, struct choice *out, struct ethos_er
     return code;
 }
 
-static int open_sessions(struct ethos *self, const struct choice *choice,
-                         struct ethos_sessions **out, struct ethos_error *error)
+static int open_configured_sessions(struct ethos *self, const struct backend_choice *choice,
+                                    struct ethos_sessions **out, struct ethos_error *error)
 {
     struct ethos_setup setup;
     struct str signature;
@@ -694,12 +699,12 @@ static int open_sessions(struct ethos *self, const struct choice *choice,
 
 int handle_sessions(struct ethos *self, struct ethos_sessions **out, struct ethos_error *error)
 {
-    struct choice choice;
+    struct backend_choice choice;
     *out = NULL;
     int code = find_sessions(self, &choice, error);
     if (code != ETHOS_OK || !self->sessions_backend.sessions)
         return code;
-    code = open_sessions(self, &choice, out, error);
+    code = open_configured_sessions(self, &choice, out, error);
     if (code != ETHOS_OK)
         registry_release(&self->sessions_backend);
     return code;
@@ -707,7 +712,7 @@ int handle_sessions(struct ethos *self, struct ethos_sessions **out, struct etho
 
 bool service_sessions_there(struct ethos *self)
 {
-    struct choice choice;
+    struct backend_choice choice;
     if (!self->sessions)
         find_sessions(self, &choice, NULL);
     bool there = self->sessions_backend.sessions;

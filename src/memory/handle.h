@@ -32,7 +32,7 @@ void service_set_wait(struct ethos *self, service_wait_fn *wait, void *arg);
 void service_limit_calls(struct ethos *self, uint32_t call_ms);
 
 /* From now on a backend that is not there is asked once, and for so many milliseconds at most. */
-void service_ask_once(struct ethos *self, uint32_t wait_ms);
+void service_disable_retries(struct ethos *self, uint32_t wait_ms);
 
 /* The home (configuration) and the root (memory: the same, or the ephemeral directory). */
 const char *service_home(const struct ethos *self);

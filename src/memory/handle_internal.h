@@ -61,14 +61,14 @@ struct ethos {
     char remote_wanted[ETHOS_MAX_SCOPE]; /* a scope whose passages a question lacked; "": none */
     service_wait_fn *wait;               /* instead of poll, or NULL */
     void *wait_arg;
-    struct split *splits; /* scope_router.h: of personalities with a backend of their own */
+    struct scope_router *splits; /* scope_router.h: of personalities with a backend of their own */
     struct ethos_sessions *sessions;  /* NULL until first use */
     struct backend sessions_backend;  /* that made them; all zero: this program */
     struct config config;             /* of the home */
     struct config personality_config; /* of the personality named beside it */
     char personality[ETHOS_MAX_ID + 1];
     char login[ETHOS_MAX_ID + 1]; /* of this process; "" until somebody asks */
-    struct kept kept;
+    struct turn_cache kept;
     /* Scratch of prefetch, kept so that a warm call allocates nothing but its result. */
     struct ethos_section sections[ETHOS_SECTIONS];
 };

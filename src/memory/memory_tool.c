@@ -39,7 +39,7 @@ struct tool {
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-static int add_row(void *arg, const struct ethos_entry *entry)
+static int add_tool_row(void *arg, const struct ethos_entry *entry)
 {
     struct tool *tool = arg;
     if (!scope_key_shown(tool->scope, entry->key))
@@ -54,13 +54,13 @@ static int add_row(void *arg, const struct ethos_entry *entry)
     return ETHOS_OK;
 }
 
-static int list(struct tool *tool, struct ethos_error *error)
+static int list_tree_files(struct tool *tool, struct ethos_error *error)
 {
     struct ethos_provider *provider = tool->turn->provider;
     int code = ETHOS_BUSY; // while others change what is listed
     for (int i = 0; code == ETHOS_BUSY && i < TRIES; i++) {
         tool->count = 0;
-        code = provider->ops->list(provider, tool->scope, add_row, tool, error);
+        code = provider->ops->list(provider, tool->scope, add_tool_row, tool, error);
     }
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
@@ -73,16 +73,17 @@ static enum tool_kind kind_of(const struct tool *tool, const struct tool_path *p
 /* Whether the command can be done as the list has it; else the reply says why not. */
 typedef bool possible_fn(struct tool *tool);
 
-static int look(struct tool *tool, possible_fn *possible, bool *out, struct ethos_error *error)
+static int check_tree(struct tool *tool, possible_fn *possible, bool *out,
+                      struct ethos_error *error)
 {
-    int code = list(tool, error);
+    int code = list_tree_files(tool, error);
     *out = code == ETHOS_OK && possible(tool);
     return code;
 }
 
 /* ---- view ------------------------------------------------------------------------------------- */
 
-static int view(struct tool *tool, struct ethos_error *error)
+static int view_path(struct tool *tool, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0};
     struct ethos_provider *provider = tool->turn->provider;
@@ -97,7 +98,7 @@ static int view(struct tool *tool, struct ethos_error *error)
     host->resize(host->arg, text.data, 0);
     if (code == ETHOS_OK)
         return ETHOS_OK;
-    int listed = list(tool, error);
+    int listed = list_tree_files(tool, error);
     if (listed != ETHOS_OK)
         return listed;
     bool directory = kind_of(tool, &tool->call.path) == TOOL_DIRECTORY;
@@ -110,7 +111,7 @@ static int view(struct tool *tool, struct ethos_error *error)
 
 /* ---- create, str_replace, insert -------------------------------------------------------------- */
 
-static int refuse(struct tool *tool)
+static int refuse_call(struct tool *tool)
 {
     tool->refused = true;
     return ETHOS_INVALID; // nobody sees it
@@ -124,7 +125,7 @@ static int edit_file(void *arg, struct ethos_edit *edits, size_t count, struct e
     tool->asked = true;
     tool->refused = false;
     if (!tool_edit(&tool->call, old, &tool->text, &tool->reply))
-        return refuse(tool);
+        return refuse_call(tool);
     if (str_code(&tool->text) != ETHOS_OK)
         return err_set(error, str_code(&tool->text), "%s: too large", edits->key);
     edits->verdict = ETHOS_EDIT_PUT;
@@ -141,13 +142,13 @@ static bool can_create(struct tool *tool)
     return tool_reachable(tool->rows, tool->count, path, &tool->reply);
 }
 
-static int edit(struct tool *tool, struct ethos_error *error)
+static int run_edit_command(struct tool *tool, struct ethos_error *error)
 {
     struct ethos_edit edits = {.key = tool->call.path.key};
     bool possible = true;
     int code = ETHOS_OK;
     if (tool->call.command == TOOL_CREATE)
-        code = look(tool, can_create, &possible, error);
+        code = check_tree(tool, can_create, &possible, error);
     else if (!edits.key[0])
         possible = tool_missing(&tool->call, &tool->reply);
     if (code != ETHOS_OK || !possible)
@@ -156,7 +157,7 @@ static int edit(struct tool *tool, struct ethos_error *error)
     code = handle_update(tool->turn, tool->scope, &edits, 1, edit_file, tool, tool->how, error);
     str_release(&tool->text);
     if (code == ETHOS_OK || tool->refused || tool->call.command == TOOL_CREATE ||
-        list(tool, NULL) != ETHOS_OK)
+        list_tree_files(tool, NULL) != ETHOS_OK)
         return code;
     // A directory is no file to edit, and below a file there is nothing.
     tool->refused = kind_of(tool, &tool->call.path) == TOOL_DIRECTORY ||
@@ -206,7 +207,7 @@ static int edit_tree(void *arg, struct ethos_edit *edits, size_t count, struct e
         if (to && to->old.data) {
             tool_refuse(&tool->reply, "Error: The destination %.*s already exists",
                         VIEW_ARG(tool->call.new_path.shown));
-            return refuse(tool);
+            return refuse_call(tool);
         }
         if (!from->old.data)
             continue; // somebody was faster
@@ -221,14 +222,14 @@ static int edit_tree(void *arg, struct ethos_edit *edits, size_t count, struct e
     }
     if (!any) {
         tool_missing(&tool->call, &tool->reply);
-        return refuse(tool);
+        return refuse_call(tool);
     }
     tool_done(&tool->call, &tool->reply);
     return ETHOS_OK;
 }
 
 /* The key of a file after the rename. NULL and the reply, or no memory: is too long. */
-static const char *renamed(struct tool *tool, const char *key)
+static const char *make_renamed_key(struct tool *tool, const char *key)
 {
     struct str name;
     const char *rest = key + strlen(tool->call.path.key), *result = NULL;
@@ -256,7 +257,7 @@ static int name_edits(struct tool *tool, struct ethos_edit *edits, size_t files,
             continue;
         edits[at].key = key;
         if (tool->call.command == TOOL_RENAME)
-            edits[files + at].key = renamed(tool, key);
+            edits[files + at].key = make_renamed_key(tool, key);
         if (tool->call.command == TOOL_RENAME && !edits[files + at].key)
             return tool->refused ? ETHOS_INVALID : err_nomem(error);
         at++;
@@ -287,23 +288,23 @@ static int change_tree(struct tool *tool, struct ethos_error *error)
                             : code;
 }
 
-static int remake(struct tool *tool, struct ethos_error *error)
+static int delete_or_rename(struct tool *tool, struct ethos_error *error)
 {
     bool possible;
-    int code = look(tool, tool->call.command == TOOL_DELETE ? can_delete : can_rename, &possible,
-                    error);
+    int code = check_tree(tool, tool->call.command == TOOL_DELETE ? can_delete : can_rename,
+                          &possible, error);
     return code == ETHOS_OK && possible ? change_tree(tool, error) : code;
 }
 
 /* ---- the call --------------------------------------------------------------------------------- */
 
-static int attempt(struct tool *tool, struct ethos_error *error)
+static int attempt_call(struct tool *tool, struct ethos_error *error)
 {
     enum tool_command command = tool->call.command;
     tool->asked = false;
-    return command == TOOL_VIEW                               ? view(tool, error)
-           : command == TOOL_DELETE || command == TOOL_RENAME ? remake(tool, error)
-                                                              : edit(tool, error);
+    return command == TOOL_VIEW                               ? view_path(tool, error)
+           : command == TOOL_DELETE || command == TOOL_RENAME ? delete_or_rename(tool, error)
+                                                              : run_edit_command(tool, error);
 }
 
 /* After a failure: whether it can begin anew, because nothing has been done. */
@@ -312,13 +313,14 @@ static bool is_undone(struct tool *tool)
     enum tool_command command = tool->call.command;
     if (!tool->asked)
         return true;
-    if (command == TOOL_STR_REPLACE || command == TOOL_INSERT || list(tool, NULL) != ETHOS_OK)
+    if (command == TOOL_STR_REPLACE || command == TOOL_INSERT ||
+        list_tree_files(tool, NULL) != ETHOS_OK)
         return false;
     enum tool_kind kind = kind_of(tool, &tool->call.path);
     return command == TOOL_CREATE ? kind != TOOL_FILE : kind != TOOL_NOTHING;
 }
 
-static int run(struct tool *tool, struct ethos_error *error)
+static int run_with_retries(struct tool *tool, struct ethos_error *error)
 {
     struct ethos_error local = {0};
     int64_t until = os_monotonic_ms() +
@@ -326,7 +328,7 @@ static int run(struct tool *tool, struct ethos_error *error)
     int tries = 0, code;
     bool again; // a path of another kind than was listed is an error of the system, or in motion
     do {
-        code = attempt(tool, &local);
+        code = attempt_call(tool, &local);
         again = (code == ETHOS_IO || code == ETHOS_BUSY) && !tool->refused && is_undone(tool);
     } while (again && ++tries < TRIES && os_monotonic_ms() < until);
     if (code == ETHOS_OK || tool->refused)
@@ -340,7 +342,7 @@ static int run(struct tool *tool, struct ethos_error *error)
     return code;
 }
 
-static int give(struct tool *tool, struct ethos_reply **out, struct ethos_error *error)
+static int return_reply(struct tool *tool, struct ethos_reply **out, struct ethos_error *error)
 {
     struct ethos_reply *reply = str_code(&tool->reply.text) == ETHOS_OK ? calloc(1, sizeof *reply)
                                                                         : NULL;
@@ -356,8 +358,8 @@ static int give(struct tool *tool, struct ethos_reply **out, struct ethos_error 
     return err_nomem(error);
 }
 
-static int aim(const struct ethos_turn *turn, const char *scope, char out[ETHOS_MAX_SCOPE],
-               struct ethos_error *error)
+static int resolve_tool_scope(const struct ethos_turn *turn, const char *scope,
+                              char out[ETHOS_MAX_SCOPE], struct ethos_error *error)
 {
     struct scope_target target;
     int code = scope_target(&turn->context, NULL, scope ? scope : turn->context.memory_scope,
@@ -379,7 +381,7 @@ int ethos_memory_tool(struct ethos_turn *turn, const char *scope, struct ethos_v
     json_t *object = NULL;
     if (tool.how->origin && tool.how->origin->op_id)
         return err_set(error, ETHOS_INVALID, "memory tool: takes no operation id");
-    int code = aim(turn, scope, tool.scope, error);
+    int code = resolve_tool_scope(turn, scope, tool.scope, error);
     if (code == ETHOS_OK)
         code = json_parse_wide(json, "memory tool", &object, error);
     if (code == ETHOS_OK && !json_is_object(object))
@@ -388,9 +390,9 @@ int ethos_memory_tool(struct ethos_turn *turn, const char *scope, struct ethos_v
         arena_init(&tool.arena);
         tool_reply_init(&tool.reply);
         if (tool_parse(object, &tool.call, &tool.reply))
-            code = run(&tool, error);
+            code = run_with_retries(&tool, error);
         if (code == ETHOS_OK)
-            code = give(&tool, out_reply, error);
+            code = return_reply(&tool, out_reply, error);
         tool_reply_release(&tool.reply);
         arena_release(&tool.arena);
     }

@@ -14,10 +14,10 @@
 
 #define PROFILE_KEY "USER.md"
 
-struct split {
+struct scope_router {
     struct ethos_provider base;
     struct ethos_provider_ops ops;
-    struct split *next;
+    struct scope_router *next;
     struct ethos *ethos;
     struct ethos_provider *own;
     bool own_profile;
@@ -25,7 +25,7 @@ struct split {
 
 /* ---- which of the two ---------------------------------------------------------------------- */
 
-static bool is_profile(const struct split *self, const char *scope, const char *key)
+static bool is_profile(const struct scope_router *self, const char *scope, const char *key)
 {
     enum scope_kind kind;
     if (scope_parse(scope, &kind, NULL, NULL) != ETHOS_OK)
@@ -34,7 +34,7 @@ static bool is_profile(const struct split *self, const char *scope, const char *
            (key && !self->own_profile && !scope_is_tree(scope) && strcmp(key, PROFILE_KEY) == 0);
 }
 
-static int find_side(struct split *self, const char *scope, const char *key,
+static int find_side(struct scope_router *self, const char *scope, const char *key,
                      struct ethos_provider **out, struct ethos_error *error)
 {
     if (is_profile(self, scope, key))
@@ -45,13 +45,13 @@ static int find_side(struct split *self, const char *scope, const char *key,
 
 #define PASS(scope, key, slot, ...)                                                                \
     struct ethos_provider *side;                                                                   \
-    int code = find_side((struct split *)self, scope, key, &side, error);                          \
+    int code = find_side((struct scope_router *)self, scope, key, &side, error);                   \
     return code == ETHOS_OK ? side->ops->slot(side, __VA_ARGS__) : code
 
 /* ---- prefetch ------------------------------------------------------------------------------ */
 
 /* The profile, from the home; its buffer is that of the section. */
-static void prefetch_profile(struct split *self, const struct ethos_context *context,
+static void prefetch_profile(struct scope_router *self, const struct ethos_context *context,
                              const struct ethos_read_how *how, struct ethos_section *section)
 {
     const struct ethos_host *host = self->ethos->host;
@@ -84,7 +84,7 @@ static int split_prefetch(struct ethos_provider *provider, const struct ethos_co
                           const struct ethos_read_how *how, struct ethos_section *sections,
                           size_t count, struct ethos_error *error)
 {
-    struct split *self = (struct split *)provider;
+    struct scope_router *self = (struct scope_router *)provider;
     struct ethos_context own = *context;
     if (count < ETHOS_SECTIONS)
         return err_set(error, ETHOS_INTERNAL, "prefetch: too few sections");
@@ -100,20 +100,21 @@ static int split_prefetch(struct ethos_provider *provider, const struct ethos_co
 /* ---- sync ---------------------------------------------------------------------------------- */
 
 /* The updates of one side, in their order. */
-struct part {
+struct provider_part {
     struct ethos_provider *side;
     struct ethos_update *updates;
     size_t count;
 };
 
-static int divide(struct split *self, struct arena *arena, const struct ethos_update *updates,
-                  size_t count, struct part parts[2], struct ethos_error *error)
+static int divide_updates(struct scope_router *self, struct arena *arena,
+                          const struct ethos_update *updates, size_t count,
+                          struct provider_part parts[2], struct ethos_error *error)
 {
     for (size_t i = 0; i < 2; i++)
         if (!(parts[i].updates = arena_array(arena, count, sizeof *updates)))
             return err_nomem(error);
     for (size_t i = 0; i < count; i++) {
-        struct part *part = &parts[is_profile(self, updates[i].scope, updates[i].key)];
+        struct provider_part *part = &parts[is_profile(self, updates[i].scope, updates[i].key)];
         part->updates[part->count++] = updates[i];
     }
     parts[0].side = self->own;
@@ -121,7 +122,7 @@ static int divide(struct split *self, struct arena *arena, const struct ethos_up
 }
 
 /* What either side cannot do is known before one of them does anything. */
-static int sync_parts(const struct part parts[2], const struct ethos_context *context,
+static int sync_parts(const struct provider_part parts[2], const struct ethos_context *context,
                       const struct ethos_sync_how *how, struct ethos_error *error)
 {
     int result = ETHOS_OK;
@@ -132,7 +133,7 @@ static int sync_parts(const struct part parts[2], const struct ethos_context *co
         return result;
     for (size_t i = 0; i < 2; i++) {
         struct ethos_error why = {0};
-        const struct part *part = &parts[i];
+        const struct provider_part *part = &parts[i];
         int code = part->count ? part->side->ops->sync(part->side, context, part->updates,
                                                        part->count, how, &why)
                                : ETHOS_OK;
@@ -150,9 +151,10 @@ static int split_sync(struct ethos_provider *provider, const struct ethos_contex
                       const struct ethos_sync_how *how, struct ethos_error *error)
 {
     struct arena arena;
-    struct part parts[2] = {0};
+    struct provider_part parts[2] = {0};
     arena_init(&arena);
-    int code = divide((struct split *)provider, &arena, updates, count, parts, error);
+    int code = divide_updates((struct scope_router *)provider, &arena, updates, count, parts,
+                              error);
     if (code == ETHOS_OK)
         code = sync_parts(parts, context, how, error);
     arena_release(&arena);
@@ -191,7 +193,7 @@ static int split_locate(struct ethos_provider *self, const char *scope, const ch
 static int split_check(struct ethos_provider *provider, int fix, ethos_finding_fn *each, void *arg,
                        struct ethos_error *error)
 {
-    struct ethos_provider *own = ((struct split *)provider)->own;
+    struct ethos_provider *own = ((struct scope_router *)provider)->own;
     return own->ops->check(own, fix, each, arg, error);
 }
 
@@ -205,8 +207,8 @@ static int split_update(struct ethos_provider *self, const char *scope, struct e
 
 /* ---- history and conflicts ----------------------------------------------------------------- */
 
-static int split_settle(struct ethos_provider *self, const char *scope, const char *key,
-                        struct ethos_error *error)
+static int router_settle(struct ethos_provider *self, const char *scope, const char *key,
+                         struct ethos_error *error)
 {
     PASS(scope, key, settle, scope, key, error);
 }
@@ -256,8 +258,8 @@ static int split_conflict_drop(struct ethos_provider *self, const char *scope, c
     PASS(scope, NULL, conflict_drop, scope, id, error);
 }
 
-static int split_keep(struct ethos_provider *self, const char *scope, const char *key,
-                      struct ethos_view text, struct ethos_error *error)
+static int router_keep(struct ethos_provider *self, const char *scope, const char *key,
+                       struct ethos_view text, struct ethos_error *error)
 {
     PASS(scope, key, keep, scope, key, text, error);
 }
@@ -281,7 +283,7 @@ static const struct ethos_provider_ops split_ops = {
     .list = split_list,
     .locate = split_locate,
     .check = split_check,
-    .settle = split_settle,
+    .settle = router_settle,
     .history = split_history,
     .version = split_version,
     .purge = split_purge,
@@ -290,13 +292,13 @@ static const struct ethos_provider_ops split_ops = {
     .conflict_read = split_conflict_read,
     .conflict_drop = split_conflict_drop,
     .update = split_update,
-    .keep = split_keep,
+    .keep = router_keep,
 };
 
 int split_find(struct ethos *ethos, struct ethos_provider *own, bool own_profile,
                struct ethos_provider **out, struct ethos_error *error)
 {
-    struct split *self = ethos->splits;
+    struct scope_router *self = ethos->splits;
     while (self && (self->own != own || self->own_profile != own_profile))
         self = self->next;
     if (!self && !(self = calloc(1, sizeof *self)))
@@ -321,7 +323,7 @@ int split_find(struct ethos *ethos, struct ethos_provider *own, bool own_profile
 void split_free_all(struct ethos *ethos)
 {
     while (ethos->splits) {
-        struct split *self = ethos->splits;
+        struct scope_router *self = ethos->splits;
         ethos->splits = self->next;
         split_close(&self->base);
     }
@@ -331,7 +333,7 @@ struct ethos_provider *split_at(struct ethos_provider *provider, const char *sco
 {
     struct ethos_provider *side;
     if (provider->ops->close != split_close ||
-        find_side((struct split *)provider, scope, key, &side, NULL) != ETHOS_OK)
+        find_side((struct scope_router *)provider, scope, key, &side, NULL) != ETHOS_OK)
         return provider;
     return side;
 }

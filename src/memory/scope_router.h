@@ -13,7 +13,7 @@
 #include <ethos/ethos.h>
 #include <ethos/provider.h>
 
-struct split;
+struct scope_router;
 
 /*
  * One for each backend, owned by the handle. own_profile: USER.md of the personality's own scope is the profile

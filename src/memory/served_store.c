@@ -11,7 +11,7 @@
 #include "memory/offline/offline.h"
 #include "memory/provider/registry.h"
 
-int lend_store(struct ethos *self, struct lent *out, struct ethos_error *error)
+int served_store_open(struct ethos *self, struct lent *out, struct ethos_error *error)
 {
     const char *name;
     struct ethos_provider *provider;
@@ -27,7 +27,7 @@ int lend_store(struct ethos *self, struct lent *out, struct ethos_error *error)
     return err_hint(error, code, "serve a home whose memory.provider is a store");
 }
 
-int lend_check(const char *scope, const char *key, struct ethos_error *error)
+int served_store_check_key(const char *scope, const char *key, struct ethos_error *error)
 {
     int code = scope_parse(scope, NULL, NULL, error);
     if (code == ETHOS_OK)

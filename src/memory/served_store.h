@@ -17,12 +17,12 @@ struct lent {
 };
 
 /* Borrowed. ETHOS_UNSUPPORTED when the home's backend answers prefetch and sync itself. */
-int lend_store(struct ethos *self, struct lent *out, struct ethos_error *error);
+int served_store_open(struct ethos *self, struct lent *out, struct ethos_error *error);
 
 /*
  * Whether a text may be lent: what is memory, and the archive. Others lie beside them in some stores,
  * credentials among them. ETHOS_DENIED.
  */
-int lend_check(const char *scope, const char *key, struct ethos_error *error);
+int served_store_check_key(const char *scope, const char *key, struct ethos_error *error);
 
 #endif

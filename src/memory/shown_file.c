@@ -54,7 +54,7 @@ static bool read_decision(const json_t *row, struct shown_decision *out)
 }
 
 /* *out is NULL for what is not a decision. ETHOS_OK or ETHOS_NOMEM. */
-static int parse(struct ethos_view line, json_t **out, struct shown_decision *decision)
+static int parse_decision(struct ethos_view line, json_t **out, struct shown_decision *decision)
 {
     *out = NULL;
     int code = json_parse_most(line, SHOWN_MAX_BYTES, "line", out, NULL);
@@ -66,7 +66,7 @@ static int parse(struct ethos_view line, json_t **out, struct shown_decision *de
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
 
-static int print(const struct shown_decision *decision, struct str *out)
+static int print_decision(const struct shown_decision *decision, struct str *out)
 {
     json_t *why = json_array();
     bool made = true;
@@ -83,7 +83,7 @@ static int print(const struct shown_decision *decision, struct str *out)
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
-static int read_file(int root, struct str *out, struct ethos_error *error)
+static int read_decisions_file(int root, struct str *out, struct ethos_error *error)
 {
     int code = root < 0 ? ETHOS_NOTFOUND
                         : home_read(root, SHOWN_FILE, SHOWN_MAX_BYTES, out, NULL, error);
@@ -101,8 +101,8 @@ static bool copy_decision(struct arena *arena, const struct shown_decision *from
     return out->scope && out->file && (out->at || !from->at) && (out->by || !from->by);
 }
 
-static int collect(struct ethos_view text, const char *scope, struct arena *arena,
-                   struct shown_decisions *out)
+static int collect_decisions(struct ethos_view text, const char *scope, struct arena *arena,
+                             struct shown_decisions *out)
 {
     struct ethos_view line;
     struct shown_decision found, *rows = NULL;
@@ -112,7 +112,7 @@ static int collect(struct ethos_view text, const char *scope, struct arena *aren
         json_t *row;
         if (view_blank(line))
             continue;
-        code = parse(line, &row, &found);
+        code = parse_decision(line, &row, &found);
         out->damaged += code == ETHOS_OK && !row;
         if (row && (!scope || strcmp(scope, found.scope) == 0) && out->count < SHOWN_MAX_LINES) {
             struct shown_decision *grown = arena_grow(arena, rows, out->count, &room, sizeof *rows);
@@ -136,8 +136,8 @@ int shown_file_read(struct ethos *ethos, const char *scope, struct arena *arena,
     if (code != ETHOS_OK)
         return code;
     str_init(&text, SHOWN_MAX_BYTES + 1);
-    code = read_file(root, &text, error);
-    if (code == ETHOS_OK && collect(str_view(&text), scope, arena, out) != ETHOS_OK)
+    code = read_decisions_file(root, &text, error);
+    if (code == ETHOS_OK && collect_decisions(str_view(&text), scope, arena, out) != ETHOS_OK)
         code = err_nomem(error);
     str_release(&text);
     if (root >= 0)
@@ -186,7 +186,7 @@ static int copy_others(struct ethos_view text, const char *scope, const char *ha
         json_t *row;
         if (view_blank(line))
             continue;
-        code = parse(line, &row, &found);
+        code = parse_decision(line, &row, &found);
         bool same = row && strcmp(found.scope, scope) == 0 && strcmp(found.line.hash, hash) == 0;
         *out_count += row && !same;
         *out_there |= same;
@@ -206,7 +206,7 @@ static int change_locked(int root, const char *scope, const char *hash,
     bool there;
     str_init(&before, SHOWN_MAX_BYTES + 1);
     str_init(&after, SHOWN_MAX_BYTES);
-    int code = read_file(root, &before, error);
+    int code = read_decisions_file(root, &before, error);
     if (code == ETHOS_OK &&
         copy_others(str_view(&before), scope, hash, &after, &count, &there) != ETHOS_OK)
         code = err_nomem(error);
@@ -218,7 +218,7 @@ static int change_locked(int root, const char *scope, const char *hash,
             "one back");
     if (code == ETHOS_OK && !added && !there)
         code = err_set(error, ETHOS_NOTFOUND, "no such line is shown");
-    int printed = code == ETHOS_OK && added ? print(added, &after) : ETHOS_OK;
+    int printed = code == ETHOS_OK && added ? print_decision(added, &after) : ETHOS_OK;
     printed = printed ? printed : str_code(&after);
     if (code == ETHOS_OK && printed != ETHOS_OK)
         code = printed == ETHOS_LIMIT ? err_set(error, ETHOS_LIMIT, SHOWN_FILE ": full")
@@ -230,8 +230,8 @@ static int change_locked(int root, const char *scope, const char *hash,
     return code;
 }
 
-static int change(struct ethos *ethos, const char *scope, const char *hash,
-                  const struct shown_decision *added, struct ethos_error *error)
+static int change_decision(struct ethos *ethos, const char *scope, const char *hash,
+                           const struct shown_decision *added, struct ethos_error *error)
 {
     int root, lock;
     int code = service_open_root(ethos, true, &root, error);
@@ -249,11 +249,11 @@ static int change(struct ethos *ethos, const char *scope, const char *hash,
 int shown_file_add(struct ethos *ethos, const struct shown_decision *decision,
                    struct ethos_error *error)
 {
-    return change(ethos, decision->scope, decision->line.hash, decision, error);
+    return change_decision(ethos, decision->scope, decision->line.hash, decision, error);
 }
 
 int shown_file_remove(struct ethos *ethos, const char *scope, const char *hash,
                       struct ethos_error *error)
 {
-    return change(ethos, scope, hash, NULL, error);
+    return change_decision(ethos, scope, hash, NULL, error);
 }

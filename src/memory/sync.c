@@ -51,7 +51,7 @@ static int may_mint(struct ethos_turn *turn, struct ethos_error *error)
 }
 
 /* After the write: the id is derived, so failing to note it loses nothing. */
-static void mint(struct ethos_turn *turn)
+static void record_project_id(struct ethos_turn *turn)
 {
     int dir;
     struct ethos_error error = {0};
@@ -70,8 +70,9 @@ static void mint(struct ethos_turn *turn)
 /* ---- sync ---------------------------------------------------------------------------------- */
 
 /* Replaces store, scope and key of every update by the target they name. */
-static int aim(struct ethos_turn *turn, struct arena *arena, const struct ethos_update *updates,
-               size_t count, struct ethos_update **out, struct ethos_error *error)
+static int resolve_update_targets(struct ethos_turn *turn, struct arena *arena,
+                                  const struct ethos_update *updates, size_t count,
+                                  struct ethos_update **out, struct ethos_error *error)
 {
     struct ethos_update *aimed = arena_array(arena, count, sizeof *aimed);
     struct scope_target *targets = arena_array(arena, count, sizeof *targets);
@@ -133,7 +134,7 @@ int handle_sync_able(const struct ethos_provider *provider, const struct ethos_s
 }
 
 /* Passes outcomes on, and notes what else a write asks for: an entry in the map, a workspace's folder. */
-struct watch {
+struct outcome_watch {
     const struct ethos_turn *turn;
     const struct ethos_sync_how *how;
     bool wrote_profile, wrote_workspace;
@@ -141,7 +142,7 @@ struct watch {
 
 static void watch_outcome(void *arg, const struct ethos_outcome *outcome)
 {
-    struct watch *watch = arg;
+    struct outcome_watch *watch = arg;
     if (outcome->kind == ETHOS_OUTCOME_WRITTEN) {
         const char *workspace = watch->turn->context.workspace_scope;
         watch->wrote_profile |= writes_profile(watch->turn, outcome->scope);
@@ -154,7 +155,7 @@ static void watch_outcome(void *arg, const struct ethos_outcome *outcome)
 static int sync_aimed(struct ethos_turn *turn, const struct ethos_update *updates, size_t count,
                       const struct ethos_sync_how *how, struct ethos_error *error)
 {
-    struct watch watch = {turn, how, false, false};
+    struct outcome_watch watch = {turn, how, false, false};
     const struct ethos_sync_how watched = {
         .origin = how->origin, .flags = how->flags, .each = watch_outcome, .arg = &watch};
     bool profile = false;
@@ -166,13 +167,13 @@ static int sync_aimed(struct ethos_turn *turn, const struct ethos_update *update
                                          error);
     bool dry = how->flags & ETHOS_SYNC_DRY_RUN;
     if (watch.wrote_profile && !dry)
-        mint(turn);
+        record_project_id(turn);
     if (watch.wrote_workspace && !dry)
         handle_touch(turn, turn->context.workspace_scope);
     return code;
 }
 
-static bool is_same_file(const struct ethos_update *a, const struct ethos_update *b)
+static bool updates_same_file(const struct ethos_update *a, const struct ethos_update *b)
 {
     return strcmp(a->scope, b->scope) == 0 && strcmp(a->key, b->key) == 0;
 }
@@ -189,7 +190,7 @@ static int admit_updates(struct admission *admission, struct ethos_update *updat
     struct ethos_update *given = arena_array(arena, all, sizeof *given);
     int code = why && given ? ETHOS_OK : err_nomem(error);
     for (size_t i = 0; code == ETHOS_OK && i < all; i++)
-        code = admission_judge_update(admission, &updates[i], &why[i], error);
+        code = admission_check_update(admission, &updates[i], &why[i], error);
     if (code != ETHOS_OK)
         return code;
     memcpy(given, updates, all * sizeof *given);
@@ -197,7 +198,7 @@ static int admit_updates(struct admission *admission, struct ethos_update *updat
     for (size_t i = 0; code == ETHOS_OK && i < all; i++) {
         bool waits = false;
         for (size_t k = 0; k < all && !waits; k++)
-            waits = why[k] != 0 && is_same_file(&given[i], &given[k]);
+            waits = why[k] != 0 && updates_same_file(&given[i], &given[k]);
         if (waits)
             code = admission_note_update(admission, &given[i], why[i], error);
         else
@@ -232,7 +233,7 @@ static int sync_checked(struct ethos_turn *turn, const struct ethos_update *upda
     arena_init(&arena);
     int code = update_check(updates, count, error);
     if (code == ETHOS_OK)
-        code = aim(turn, &arena, updates, count, &aimed, error);
+        code = resolve_update_targets(turn, &arena, updates, count, &aimed, error);
     if (code == ETHOS_OK)
         code = handle_sync_able(turn->provider, how, error);
     if (code == ETHOS_OK)
@@ -257,7 +258,8 @@ int ethos_sync(struct ethos_turn *turn, const struct ethos_update *updates, size
 }
 
 /* An operation id may stand in the JSON or come from the caller. */
-static int name_operation(const char *op_id, struct ethos_origin *origin, struct ethos_error *error)
+static int set_operation_id(const char *op_id, struct ethos_origin *origin,
+                            struct ethos_error *error)
 {
     if (origin->op_id && op_id && strcmp(origin->op_id, op_id) != 0)
         return err_set(error, ETHOS_INVALID, "'opId' differs from the operation id of the call");
@@ -277,7 +279,7 @@ int ethos_sync_json(struct ethos_turn *turn, struct ethos_view json,
     arena_init(&arena);
     int code = update_parse(json, &arena, &batch, error);
     if (code == ETHOS_OK)
-        code = name_operation(batch.op_id, &origin, error);
+        code = set_operation_id(batch.op_id, &origin, error);
     if (code == ETHOS_OK)
         code = ethos_sync(turn, batch.updates, batch.count, &named, error);
     arena_release(&arena);
@@ -302,8 +304,8 @@ int handle_aim(const struct ethos_turn *turn, const struct ethos_target *target,
 }
 
 /* Reads a key; a person without a profile is shown the one they had before. *scope may move. */
-static int read_text(struct ethos_turn *turn, struct scope_target *target, struct ethos_text *text,
-                     struct ethos_error *error)
+static int read_file_text(struct ethos_turn *turn, struct scope_target *target,
+                          struct ethos_text *text, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     struct ethos_provider *provider = turn->provider;
@@ -340,8 +342,8 @@ int service_locate(const struct ethos_turn *turn, struct ethos_file *file,
 }
 
 /* Without its path. */
-static int make_file(const struct scope_target *target, const struct ethos_text *text,
-                     struct ethos_file **out_file, struct ethos_error *error)
+static int make_file_result(const struct scope_target *target, const struct ethos_text *text,
+                            struct ethos_file **out_file, struct ethos_error *error)
 {
     struct ethos_file *file = calloc(1, sizeof *file);
     if (!file)
@@ -365,7 +367,7 @@ int handle_file(const struct ethos_turn *turn, const struct scope_target *target
                 struct ethos_error *error)
 {
     struct ethos_file *file;
-    int code = make_file(target, text, &file, error);
+    int code = make_file_result(target, text, &file, error);
     if (code != ETHOS_OK)
         return code;
     code = service_locate(turn, file, error);
@@ -377,26 +379,26 @@ int handle_file(const struct ethos_turn *turn, const struct scope_target *target
 }
 
 /* known_ms: when there was none, if that is not now. */
-static int give_absent(const struct scope_target *target, int64_t known_ms,
-                       struct ethos_file **out_file, struct ethos_error *error)
+static int make_absent_file(const struct scope_target *target, int64_t known_ms,
+                            struct ethos_file **out_file, struct ethos_error *error)
 {
-    int code = make_file(target, NULL, out_file, error);
+    int code = make_file_result(target, NULL, out_file, error);
     if (code == ETHOS_OK)
         (*out_file)->known_ms = known_ms;
     return code;
 }
 
 /* Where an older profile is shown, the newer one may come: that is not told by any text. */
-static void note_seen(struct ethos_turn *turn, const struct scope_target *aimed, uint64_t stamp,
-                      struct ethos_file *file, struct service_seen *out)
+static void set_cache_validator(struct ethos_turn *turn, const struct scope_target *aimed,
+                                uint64_t stamp, struct ethos_file *file, struct service_seen *out)
 {
-    const struct kept *kept = &turn->ethos->kept;
+    const struct turn_cache *kept = &turn->ethos->kept;
     bool moved = strcmp(file->scope, aimed->scope) != 0;
     *out = (struct service_seen){.stamp = stamp};
     if (moved || !stamp || service_locate(turn, file, NULL) != ETHOS_OK || !file->path)
         return;
-    out->turn = kept_number(kept, turn);
-    out->watched = kept_covers(kept, turn, file->path);
+    out->turn = turn_cache_number(kept, turn);
+    out->watched = turn_cache_covers(kept, turn, file->path);
     memcpy(out->scope, file->scope, sizeof out->scope);
     memcpy(out->key, file->key, sizeof out->key);
 }
@@ -411,13 +413,13 @@ int service_read(struct ethos_turn *turn, const struct ethos_target *target,
     if (code != ETHOS_OK)
         return code;
     struct scope_target found = aimed;
-    code = read_text(turn, &found, &text, error);
+    code = read_file_text(turn, &found, &text, error);
     if (code == ETHOS_OK)
-        code = make_file(&found, &text, out_file, error);
+        code = make_file_result(&found, &text, out_file, error);
     else if (code == ETHOS_NOTFOUND)
-        code = give_absent(&found, text.known_ms, out_file, error);
+        code = make_absent_file(&found, text.known_ms, out_file, error);
     if (code == ETHOS_OK && out_seen)
-        note_seen(turn, &aimed, text.stamp, *out_file, out_seen);
+        set_cache_validator(turn, &aimed, text.stamp, *out_file, out_seen);
     const struct ethos_host *host = turn->ethos->host;
     host->resize(host->arg, text.data, 0);
     return code;
@@ -438,7 +440,7 @@ bool service_holds(struct ethos *self, const struct service_seen *seen)
 {
     const struct ethos_read_how how = {0, seen->watched ? ETHOS_READ_AGAIN : 0};
     struct ethos_text text = {.stamp = seen->stamp};
-    struct ethos_turn *turn = seen->turn ? kept_take_number(&self->kept, seen->turn) : NULL;
+    struct ethos_turn *turn = seen->turn ? turn_cache_take_number(&self->kept, seen->turn) : NULL;
     if (!turn)
         return false;
     struct ethos_provider *provider = turn->provider;
@@ -464,8 +466,9 @@ void ethos_file_free(struct ethos_file *file)
  * What the write replaces, and the revision to expect of the store: an older profile shown in place
  * of an absent one counts as absent.
  */
-static int look_before(struct ethos_turn *turn, const struct scope_target *target,
-                       const char **expect, struct ethos_file **out_file, struct ethos_error *error)
+static int read_before_write(struct ethos_turn *turn, const struct scope_target *target,
+                             const char **expect, struct ethos_file **out_file,
+                             struct ethos_error *error)
 {
     const struct ethos_target name = {NULL, target->scope, target->key};
     int code = ethos_read(turn, &name, out_file, error);
@@ -522,7 +525,7 @@ static int admit_write(struct ethos_turn *turn, const struct scope_target *targe
     }
     int code = admission_begin(turn, origin, false, &admission, error);
     if (code == ETHOS_OK)
-        code = admission_judge_edits(&admission, target->scope, &edit, 1, error);
+        code = admission_check_edits(&admission, target->scope, &edit, 1, error);
     if (code == ETHOS_PENDING)
         code = admission_queue(&admission, how, error);
     admission_release(&admission);
@@ -543,7 +546,7 @@ static int write_aimed(struct ethos_turn *turn, const struct scope_target *targe
                                     .revision = "absent",
                                     .chars = utf8_units(text)};
     str_init(&diff, ETHOS_MAX_STORE_BYTES);
-    int code = look_before(turn, target, &expect, &before, error);
+    int code = read_before_write(turn, target, &expect, &before, error);
     if (code == ETHOS_OK)
         code = rehearse_write(expect, before, text, target, &outcome,
                               how->flags & ETHOS_SYNC_DIFF ? &diff : NULL, error);
@@ -580,7 +583,7 @@ static int write_whole(struct ethos_turn *turn, const struct scope_target *targe
     if (code == ETHOS_OK)
         code = write_aimed(turn, target, expect, text, how, error);
     if (code == ETHOS_OK && profile && !(how->flags & ETHOS_SYNC_DRY_RUN))
-        mint(turn);
+        record_project_id(turn);
     return code;
 }
 
@@ -593,7 +596,7 @@ int handle_update_files(struct ethos_turn *turn, const char *scope, struct ethos
     if (code == ETHOS_OK)
         code = handle_update(turn, scope, edits, count, edit, arg, how, error);
     if (code == ETHOS_OK && profile && !(how->flags & ETHOS_SYNC_DRY_RUN))
-        mint(turn);
+        record_project_id(turn);
     return code;
 }
 
@@ -608,7 +611,7 @@ int ethos_write(struct ethos_turn *turn, const struct ethos_target *target, cons
 }
 
 /* Passes on what was done, not what failed. */
-static void tell_done(void *arg, const struct ethos_outcome *outcome)
+static void report_success(void *arg, const struct ethos_outcome *outcome)
 {
     const struct ethos_sync_how *how = arg;
     if (how->each && !outcome->error)
@@ -619,7 +622,7 @@ int handle_put(struct ethos_turn *turn, const struct scope_target *target, const
                struct ethos_view text, const struct ethos_sync_how *how, struct ethos_error *error)
 {
     const struct ethos_sync_how quiet = {
-        .origin = how->origin, .flags = how->flags, .each = tell_done, .arg = (void *)how};
+        .origin = how->origin, .flags = how->flags, .each = report_success, .arg = (void *)how};
     const struct ethos_update update = {.action = ETHOS_ACTION_DELETE,
                                         .scope = target->scope,
                                         .key = target->key,

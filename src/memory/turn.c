@@ -25,23 +25,23 @@ static const char *first_of(const char *given, const char *variable)
 }
 
 /* Copies a string into the turn; the context never points into what a caller may free. */
-static int keep(struct ethos_turn *turn, const char *value, const char **out,
-                struct ethos_error *error)
+static int copy_into_turn(struct ethos_turn *turn, const char *value, const char **out,
+                          struct ethos_error *error)
 {
     *out = arena_str(&turn->arena, value);
     return *out || !value ? ETHOS_OK : err_nomem(error);
 }
 
-static int keep_scope(struct ethos_turn *turn, enum scope_kind kind, const char *id,
-                      const char **out, struct ethos_error *error)
+static int make_turn_scope(struct ethos_turn *turn, enum scope_kind kind, const char *id,
+                           const char **out, struct ethos_error *error)
 {
     char scope[ETHOS_MAX_SCOPE];
     int code = scope_make(kind, id, scope, error);
-    return code == ETHOS_OK ? keep(turn, scope, out, error) : code;
+    return code == ETHOS_OK ? copy_into_turn(turn, scope, out, error) : code;
 }
 
 /* A prompt may be long, what is looked up with it need not be: cut on a character. */
-static int keep_query(struct ethos_turn *turn, const char *query, struct ethos_error *error)
+static int copy_query(struct ethos_turn *turn, const char *query, struct ethos_error *error)
 {
     if (!query)
         return ETHOS_OK;
@@ -74,16 +74,18 @@ static int resolve_personality(struct resolving *r, struct ethos_error *error)
         id = config_get(&r->ethos->config, NULL, "personality");
     looks_add(r->looks, "personalities/%s/config.yaml", id);
     code = handle_config(r->ethos, r->home, id, error);
-    return code == ETHOS_OK ? keep(r->turn, id, &r->turn->context.personality, error) : code;
+    return code == ETHOS_OK ? copy_into_turn(r->turn, id, &r->turn->context.personality, error)
+                            : code;
 }
 
 /* ---- user ---------------------------------------------------------------------------------- */
 
-static int keep_pair(struct ethos_turn *turn, const char *platform, const char *platform_user,
-                     struct ethos_error *error)
+static int copy_platform_pair(struct ethos_turn *turn, const char *platform,
+                              const char *platform_user, struct ethos_error *error)
 {
-    int code = keep(turn, platform, &turn->pair_platform, error);
-    return code == ETHOS_OK ? keep(turn, platform_user, &turn->platform_user, error) : code;
+    int code = copy_into_turn(turn, platform, &turn->pair_platform, error);
+    return code == ETHOS_OK ? copy_into_turn(turn, platform_user, &turn->platform_user, error)
+                            : code;
 }
 
 /* Someone on a platform; who is not in the map yet is noted at the first write of a profile. */
@@ -95,8 +97,8 @@ static int resolve_remote(struct resolving *r, struct ethos_error *error)
     int code = handle_lookup(r->ethos, r->root, request->platform, request->platform_user, user,
                              &known, error);
     if (code == ETHOS_OK && !known)
-        code = keep_pair(r->turn, request->platform, request->platform_user, error);
-    return code == ETHOS_OK ? keep(r->turn, user, &r->turn->context.user, error) : code;
+        code = copy_platform_pair(r->turn, request->platform, request->platform_user, error);
+    return code == ETHOS_OK ? copy_into_turn(r->turn, user, &r->turn->context.user, error) : code;
 }
 
 static int resolve_user(struct resolving *r, struct ethos_error *error)
@@ -111,13 +113,13 @@ static int resolve_user(struct resolving *r, struct ethos_error *error)
     if (code == ETHOS_OK && given) {
         const char *scope;
         r->local = strcmp(given, local.id) == 0;
-        code = keep_scope(r->turn, SCOPE_USER, given, &scope, error);
-        return code == ETHOS_OK ? keep(r->turn, given, &context->user, error) : code;
+        code = make_turn_scope(r->turn, SCOPE_USER, given, &scope, error);
+        return code == ETHOS_OK ? copy_into_turn(r->turn, given, &context->user, error) : code;
     }
     r->local = true;
     if (code == ETHOS_OK && !local.known)
-        code = keep_pair(r->turn, "cli", local.login, error);
-    return code == ETHOS_OK ? keep(r->turn, local.id, &context->user, error) : code;
+        code = copy_platform_pair(r->turn, "cli", local.login, error);
+    return code == ETHOS_OK ? copy_into_turn(r->turn, local.id, &context->user, error) : code;
 }
 
 /* ---- scopes -------------------------------------------------------------------------------- */
@@ -139,17 +141,17 @@ static int resolve_scopes(struct resolving *r, struct ethos_error *error)
     bool shared = strcmp(config_get(home, own, "memoryScope"), "global") == 0;
     enum scope_kind kind = user_scope_kind(config_get(home, own, "userScope"), r->local);
     r->own_profile = kind == SCOPE_PERSONALITY;
-    int code = keep_scope(turn, shared ? SCOPE_GLOBAL : SCOPE_PERSONALITY, context->personality,
-                          &context->memory_scope, error);
+    int code = make_turn_scope(turn, shared ? SCOPE_GLOBAL : SCOPE_PERSONALITY,
+                               context->personality, &context->memory_scope, error);
     if (code == ETHOS_OK)
-        code = keep_scope(turn, kind,
-                          kind == SCOPE_PERSONALITY ? context->personality : context->user,
-                          &context->user_scope, error);
+        code = make_turn_scope(turn, kind,
+                               kind == SCOPE_PERSONALITY ? context->personality : context->user,
+                               &context->user_scope, error);
     if (kind == SCOPE_USER)
         looks_add(r->looks, "users/%s", context->user); // so that the way to a profile is watched
     if (code == ETHOS_OK && r->local && kind == SCOPE_USER) {
-        code = keep_scope(turn, SCOPE_PERSONALITY, context->personality,
-                          &context->profile_fallback[0], error);
+        code = make_turn_scope(turn, SCOPE_PERSONALITY, context->personality,
+                               &context->profile_fallback[0], error);
         context->profile_fallback[1] = "global";
     }
     return code;
@@ -236,11 +238,11 @@ static int resolve_steps(struct resolving *r, struct ethos_error *error)
     const char *platform = r->request->platform ? r->request->platform : "cli";
     int code = resolve_personality(r, error);
     if (code == ETHOS_OK)
-        code = keep(r->turn, platform, &context->platform, error);
+        code = copy_into_turn(r->turn, platform, &context->platform, error);
     if (code == ETHOS_OK)
-        code = keep(r->turn, r->request->session, &context->session, error);
+        code = copy_into_turn(r->turn, r->request->session, &context->session, error);
     if (code == ETHOS_OK)
-        code = keep_query(r->turn, r->request->query, error);
+        code = copy_query(r->turn, r->request->query, error);
     if (code == ETHOS_OK)
         code = resolve_user(r, error);
     if (code == ETHOS_OK)
@@ -254,10 +256,11 @@ static int resolve_steps(struct resolving *r, struct ethos_error *error)
 }
 
 /* Opens home and root once for all steps; they are one directory unless memory is ephemeral. */
-static int resolve(struct ethos_turn *turn, const struct ethos_request *request,
-                   struct ethos_error *error)
+static int resolve_turn(struct ethos_turn *turn, const struct ethos_request *request,
+                        struct ethos_error *error)
 {
-    struct resolving r = {turn,  turn->ethos, request, -1, -1, kept_looks(&turn->ethos->kept),
+    struct resolving r = {turn,  turn->ethos, request,
+                          -1,    -1,          turn_cache_start_watching(&turn->ethos->kept),
                           false, false};
     if (request->platform_user && !request->platform)
         return err_set(error, ETHOS_INVALID, "platform_user without platform");
@@ -295,12 +298,12 @@ static int make_turn(struct ethos *self, const struct ethos_request *request,
         return err_nomem(error);
     turn->ethos = self;
     arena_init(&turn->arena);
-    int code = resolve(turn, request, error);
+    int code = resolve_turn(turn, request, error);
     if (code != ETHOS_OK) {
         ethos_turn_free(turn);
         return code;
     }
-    kept_made(&self->kept, turn, request);
+    turn_cache_offer(&self->kept, turn, request);
     *out_turn = turn;
     return ETHOS_OK;
 }
@@ -309,7 +312,7 @@ int ethos_turn_new(struct ethos *self, const struct ethos_request *given,
                    struct ethos_turn **out_turn, struct ethos_error *error)
 {
     const struct ethos_request request = turn_request(given);
-    struct ethos_turn *turn = kept_take(&self->kept, &request);
+    struct ethos_turn *turn = turn_cache_take(&self->kept, &request);
     if (!turn)
         return make_turn(self, &request, out_turn, error);
     *out_turn = turn;
@@ -318,7 +321,7 @@ int ethos_turn_new(struct ethos *self, const struct ethos_request *given,
 
 void ethos_turn_free(struct ethos_turn *turn)
 {
-    if (!turn || kept_give(&turn->ethos->kept, turn))
+    if (!turn || turn_cache_return(&turn->ethos->kept, turn))
         return;
     workspace_place_release(&turn->workspace.place);
     arena_release(&turn->arena);

@@ -17,29 +17,29 @@
 
 #define REST 1000 /* turns after one that could not be watched */
 
-static void drop(struct kept *self)
+static void drop_cached_turn(struct turn_cache *self)
 {
     struct ethos_turn *turn = self->turn;
     self->turn = NULL;
     ethos_turn_free(turn);
 }
 
-void kept_init(struct kept *self)
+void turn_cache_init(struct turn_cache *self)
 {
-    *self = (struct kept){0};
+    *self = (struct turn_cache){0};
     looks_init(&self->looks);
 }
 
-void kept_release(struct kept *self)
+void turn_cache_release(struct turn_cache *self)
 {
-    drop(self);
+    drop_cached_turn(self);
     looks_watch_free(self->watch);
     looks_release(&self->looks);
 }
 
 /* ---- the same request ------------------------------------------------------------------------ */
 
-static bool same(const char *a, const char *b)
+static bool is_equal_string(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -47,22 +47,25 @@ static bool same(const char *a, const char *b)
 /* A longer name does not fit, and is another one. */
 static bool is_here(const struct turn_asked *asked)
 {
-    return getcwd(asked->now, strlen(asked->here) + 1) && same(asked->now, asked->here);
+    return getcwd(asked->now, strlen(asked->here) + 1) && is_equal_string(asked->now, asked->here);
 }
 
-static bool fits(const struct turn_asked *asked, const struct ethos_request *request)
+static bool matches_request(const struct turn_asked *asked, const struct ethos_request *request)
 {
     const struct ethos_request *own = &asked->request;
-    return same(own->personality, request->personality) && same(own->user, request->user) &&
-           same(own->session, request->session) && same(own->workspace, request->workspace) &&
-           same(own->platform, request->platform) &&
-           same(own->platform_user, request->platform_user) && same(own->query, request->query) &&
-           !own->no_global == !request->no_global && (own->workspace || is_here(asked));
+    return is_equal_string(own->personality, request->personality) &&
+           is_equal_string(own->user, request->user) &&
+           is_equal_string(own->session, request->session) &&
+           is_equal_string(own->workspace, request->workspace) &&
+           is_equal_string(own->platform, request->platform) &&
+           is_equal_string(own->platform_user, request->platform_user) &&
+           is_equal_string(own->query, request->query) && !own->no_global == !request->no_global &&
+           (own->workspace || is_here(asked));
 }
 
 /* Writes down what was asked, in the turn. NULL: no memory, or nowhere. */
-static const struct turn_asked *note_asked(struct ethos_turn *turn,
-                                           const struct ethos_request *request, uint64_t number)
+static const struct turn_asked *copy_request(struct ethos_turn *turn,
+                                             const struct ethos_request *request, uint64_t number)
 {
     char here[PATH_LIMIT] = "";
     struct turn_asked *asked = arena_alloc(&turn->arena, sizeof *asked);
@@ -87,11 +90,11 @@ static const struct turn_asked *note_asked(struct ethos_turn *turn,
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
-static struct ethos_turn *take(struct kept *self)
+static struct ethos_turn *take_if_unchanged(struct turn_cache *self)
 {
     struct ethos_turn *turn = self->turn;
     if (!looks_watch_quiet(self->watch)) {
-        drop(self);
+        drop_cached_turn(self);
         return NULL;
     }
     self->idle = 0;
@@ -100,24 +103,26 @@ static struct ethos_turn *take(struct kept *self)
     return turn;
 }
 
-struct ethos_turn *kept_take(struct kept *self, const struct ethos_request *request)
+struct ethos_turn *turn_cache_take(struct turn_cache *self, const struct ethos_request *request)
 {
-    return self->turn && fits(self->turn->asked, request) ? take(self) : NULL;
+    return self->turn && matches_request(self->turn->asked, request) ? take_if_unchanged(self)
+                                                                     : NULL;
 }
 
-struct ethos_turn *kept_take_number(struct kept *self, uint64_t number)
+struct ethos_turn *turn_cache_take_number(struct turn_cache *self, uint64_t number)
 {
     const struct turn_asked *asked = self->turn ? self->turn->asked : NULL;
     bool same = asked && asked->number == number && (asked->request.workspace || is_here(asked));
-    return same ? take(self) : NULL;
+    return same ? take_if_unchanged(self) : NULL;
 }
 
-uint64_t kept_number(const struct kept *self, const struct ethos_turn *turn)
+uint64_t turn_cache_number(const struct turn_cache *self, const struct ethos_turn *turn)
 {
     return self->lent == turn && !turn->workspace.recorded ? turn->asked->number : 0;
 }
 
-bool kept_covers(const struct kept *self, const struct ethos_turn *turn, const char *path)
+bool turn_cache_covers(const struct turn_cache *self, const struct ethos_turn *turn,
+                       const char *path)
 {
     const char *home = turn->ethos->home;
     size_t size = strlen(home);
@@ -128,7 +133,7 @@ bool kept_covers(const struct kept *self, const struct ethos_turn *turn, const c
     return looks_watch_covers(self->watch, view_of(path, name ? (size_t)(name - path) : 0));
 }
 
-struct looks *kept_looks(struct kept *self)
+struct looks *turn_cache_start_watching(struct turn_cache *self)
 {
     looks_clear(&self->looks);
     self->rest -= self->rest > 0;
@@ -136,7 +141,7 @@ struct looks *kept_looks(struct kept *self)
 }
 
 /* A warning is to be heard again, and what is not found yet may be found by more than was looked at. */
-static bool is_plain(const struct ethos_turn *turn, const struct ethos_request *request)
+static bool is_cacheable(const struct ethos_turn *turn, const struct ethos_request *request)
 {
     bool none = request->workspace && !*request->workspace;
     return !turn->ethos->ephemeral && !turn->context.workspace_error &&
@@ -144,9 +149,9 @@ static bool is_plain(const struct ethos_turn *turn, const struct ethos_request *
 }
 
 /* Not for those whose requests differ all the time, nor where changes never cease. */
-static void set_watch(struct kept *self, const struct ethos_turn *turn)
+static void set_watch(struct turn_cache *self, const struct ethos_turn *turn)
 {
-    drop(self);
+    drop_cached_turn(self);
     if (!self->watch)
         self->watch = looks_watch_new();
     if (!self->watch || ++self->idle > MOST_IDLE ||
@@ -156,29 +161,30 @@ static void set_watch(struct kept *self, const struct ethos_turn *turn)
     }
 }
 
-void kept_made(struct kept *self, struct ethos_turn *turn, const struct ethos_request *request)
+void turn_cache_offer(struct turn_cache *self, struct ethos_turn *turn,
+                      const struct ethos_request *request)
 {
     if (self->made <= BEFORE_WATCHING || self->rest || self->lent)
         return;
-    if (!is_plain(turn, request) || self->looks.beyond) {
+    if (!is_cacheable(turn, request) || self->looks.beyond) {
         self->rest = REST;
     } else if (!self->watch || !looks_watch_has(self->watch, &self->looks) ||
                !looks_watch_quiet(self->watch)) {
         set_watch(self, turn);
     } else {
-        turn->asked = note_asked(turn, request, self->made);
+        turn->asked = copy_request(turn, request, self->made);
         self->lent = turn->asked ? turn : NULL;
     }
 }
 
-bool kept_give(struct kept *self, struct ethos_turn *turn)
+bool turn_cache_return(struct turn_cache *self, struct ethos_turn *turn)
 {
     if (self->lent != turn)
         return false;
     self->lent = NULL;
     if (turn->workspace.recorded)
         return false;
-    drop(self);
+    drop_cached_turn(self);
     self->turn = turn;
     return true;
 }

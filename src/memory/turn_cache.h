@@ -16,7 +16,7 @@
 
 #include "base/system/watch_set.h"
 
-struct kept {
+struct turn_cache {
     uint64_t made;             /* turns so far */
     unsigned rest;             /* of those to come, how many are not to be watched */
     unsigned idle;             /* watches set since one was of use */
@@ -26,28 +26,30 @@ struct kept {
     struct ethos_turn *lent;   /* to be given back, or NULL */
 };
 
-void kept_init(struct kept *self);
-void kept_release(struct kept *self);
+void turn_cache_init(struct turn_cache *self);
+void turn_cache_release(struct turn_cache *self);
 
 /* The turn for this request, when there is one; with its environment, see turn.c. */
-struct ethos_turn *kept_take(struct kept *self, const struct ethos_request *request);
+struct ethos_turn *turn_cache_take(struct turn_cache *self, const struct ethos_request *request);
 
 /* The same by its number, whatever the environment: for who was given that turn before. */
-struct ethos_turn *kept_take_number(struct kept *self, uint64_t number);
+struct ethos_turn *turn_cache_take_number(struct turn_cache *self, uint64_t number);
 
 /* The number of a turn that was made or taken and is to be given back; of any other 0. */
-uint64_t kept_number(const struct kept *self, const struct ethos_turn *turn);
+uint64_t turn_cache_number(const struct turn_cache *self, const struct ethos_turn *turn);
 
 /* Whether the directories on the way to a path were watched since before such a turn was made or taken. */
-bool kept_covers(const struct kept *self, const struct ethos_turn *turn, const char *path);
+bool turn_cache_covers(const struct turn_cache *self, const struct ethos_turn *turn,
+                       const char *path);
 
 /* What a turn in the making tells of its looks; NULL: nobody wants to know. */
-struct looks *kept_looks(struct kept *self);
+struct looks *turn_cache_start_watching(struct turn_cache *self);
 
 /* A turn was made: whether it is one to keep is found out here. */
-void kept_made(struct kept *self, struct ethos_turn *turn, const struct ethos_request *request);
+void turn_cache_offer(struct turn_cache *self, struct ethos_turn *turn,
+                      const struct ethos_request *request);
 
 /* A turn is over. True: it was taken back. */
-bool kept_give(struct kept *self, struct ethos_turn *turn);
+bool turn_cache_return(struct turn_cache *self, struct ethos_turn *turn);
 
 #endif

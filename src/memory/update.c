@@ -37,7 +37,7 @@ static struct ethos_view text_after(const struct ethos_edit *edit)
 }
 
 /* Puts what the report says before what the callback wants remembered. */
-static void sign(struct ethos_edit *edit)
+static void prepend_receipt(struct ethos_edit *edit)
 {
     char own[ETHOS_RECEIPT_SIZE], all[2 * ETHOS_RECEIPT_SIZE];
     bool changed = edit_is_change(edit);
@@ -47,20 +47,21 @@ static void sign(struct ethos_edit *edit)
     snprintf(edit->receipt, sizeof edit->receipt, "%.*s", ETHOS_RECEIPT_SIZE - 1, all);
 }
 
-static int ask(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int call_edit_fn(void *arg, struct ethos_edit *edits, size_t count,
+                        struct ethos_error *error)
 {
     struct asked *asked = arg;
     int code = asked->edit(asked->arg, edits, count, error);
     if (code == ETHOS_OK)
-        code = admission_judge_edits(&asked->admission, asked->scope, edits, count, error);
+        code = admission_check_edits(&asked->admission, asked->scope, edits, count, error);
     for (size_t i = 0; code == ETHOS_OK && asked->once && i < count; i++)
-        sign(&edits[i]);
+        prepend_receipt(&edits[i]);
     return code;
 }
 
 /* The same without a store behind it. */
-static int rehearse(struct ethos_turn *turn, const char *scope, struct ethos_edit *edits,
-                    size_t count, ethos_edit_fn *edit, void *arg, struct ethos_error *error)
+static int dry_run_edits(struct ethos_turn *turn, const char *scope, struct ethos_edit *edits,
+                         size_t count, ethos_edit_fn *edit, void *arg, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     struct ethos_provider *provider = turn->provider;
@@ -79,8 +80,8 @@ static int rehearse(struct ethos_turn *turn, const char *scope, struct ethos_edi
     return code;
 }
 
-static int tell_one(const char *scope, const struct ethos_edit *edit,
-                    const struct ethos_sync_how *how)
+static int report_edit(const char *scope, const struct ethos_edit *edit,
+                       const struct ethos_sync_how *how)
 {
     struct str diff;
     bool changed = edit_is_change(edit);
@@ -106,12 +107,12 @@ static int tell_one(const char *scope, const struct ethos_edit *edit,
 }
 
 /* A dry run whose diff cannot be made has failed; what was done is done. */
-static int tell(const char *scope, const struct ethos_edit *edits, size_t count,
-                const struct ethos_sync_how *how, struct ethos_error *error)
+static int report_edits(const char *scope, const struct ethos_edit *edits, size_t count,
+                        const struct ethos_sync_how *how, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; how->each && i < count; i++)
-        if (tell_one(scope, &edits[i], how) != ETHOS_OK && (how->flags & ETHOS_SYNC_DRY_RUN))
+        if (report_edit(scope, &edits[i], how) != ETHOS_OK && (how->flags & ETHOS_SYNC_DRY_RUN))
             code = err_nomem(error);
     return code;
 }
@@ -143,14 +144,15 @@ int handle_update(struct ethos_turn *turn, const char *scope, struct ethos_edit 
         return code;
     }
     if (dry) {
-        code = rehearse(turn, scope, edits, count, ask, &asked, error);
+        code = dry_run_edits(turn, scope, edits, count, call_edit_fn, &asked, error);
     } else {
-        code = provider->ops->update(provider, scope, edits, count, ask, &asked, &origin, error);
+        code = provider->ops->update(provider, scope, edits, count, call_edit_fn, &asked, &origin,
+                                     error);
         if (code == ETHOS_OK && edit_has_changes(edits, count))
             handle_touch(turn, scope);
     }
     if (code == ETHOS_OK)
-        code = tell(scope, edits, count, how, error);
+        code = report_edits(scope, edits, count, how, error);
     if (code == ETHOS_PENDING)
         code = admission_queue(&asked.admission, how, error);
     admission_release(&asked.admission);

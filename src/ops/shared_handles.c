@@ -56,6 +56,6 @@ int shared_handles_open_once(const struct ethos_options *options, uint32_t wait_
 {
     int code = service_open(options, NULL, out, error);
     if (code == ETHOS_OK)
-        service_ask_once(*out, wait_ms);
+        service_disable_retries(*out, wait_ms);
     return code;
 }

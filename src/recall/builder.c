@@ -25,7 +25,7 @@
 #define FIRST_SLOTS 1024 /* of a table; a power of two */
 
 /* Strings, each once, by number. */
-struct table {
+struct string_table {
     struct str bytes, strings; /* strings: struct image_string */
     uint32_t *slots;           /* number + 1; 0 is free */
     uint32_t slot_count, count;
@@ -48,7 +48,7 @@ struct stem_count {
 
 struct recall_builder {
     const struct word_table *table; /* or NULL */
-    struct table words, stems, speakers;
+    struct string_table words, stems, speakers;
     struct str word_entries, stem_entries; /* by number */
     struct str documents, units, passages; /* as in the image */
     struct str names;                      /* of documents */
@@ -70,36 +70,36 @@ struct recall_builder {
 #define ROWS(str, type) ((type *)(void *)(str)->data)
 #define ROW_COUNT(str, type) ((uint32_t)((str)->size / sizeof(type)))
 
-static int add_row(struct str *rows, const void *row, size_t size)
+static int append_row(struct str *rows, const void *row, size_t size)
 {
     return str_add(rows, view_of(row, size));
 }
 
-#define ADD_ROW(rows, row) add_row(rows, &(row), sizeof(row))
+#define ADD_ROW(rows, row) append_row(rows, &(row), sizeof(row))
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static void table_init(struct table *table)
+static void table_init(struct string_table *table)
 {
     str_init(&table->bytes, IMAGE_MAX);
     str_init(&table->strings, IMAGE_MAX);
 }
 
-static void table_release(struct table *table)
+static void table_release(struct string_table *table)
 {
     str_release(&table->bytes);
     str_release(&table->strings);
     free(table->slots);
 }
 
-static struct ethos_view table_string(const struct table *table, uint32_t number)
+static struct ethos_view table_string(const struct string_table *table, uint32_t number)
 {
     const struct image_string *string = &ROWS(&table->strings, struct image_string)[number];
     return view_of(table->bytes.data + string->offset, string->size);
 }
 
 /* The slot of a string, or the free one where it belongs. */
-static uint32_t *find_slot(const struct table *table, struct ethos_view string)
+static uint32_t *find_string_slot(const struct string_table *table, struct ethos_view string)
 {
     uint64_t hash = hash_mix(0, string);
     for (uint32_t i = (uint32_t)hash & (table->slot_count - 1);;
@@ -110,7 +110,7 @@ static uint32_t *find_slot(const struct table *table, struct ethos_view string)
     }
 }
 
-static int grow_slots(struct table *table)
+static int grow_slots(struct string_table *table)
 {
     uint32_t count = table->slot_count ? 2 * table->slot_count : FIRST_SLOTS;
     uint32_t *slots = calloc(count, sizeof *slots);
@@ -120,18 +120,18 @@ static int grow_slots(struct table *table)
     table->slots = slots;
     table->slot_count = count;
     for (uint32_t i = 0; i < table->count; i++)
-        *find_slot(table, table_string(table, i)) = i + 1;
+        *find_string_slot(table, table_string(table, i)) = i + 1;
     return ETHOS_OK;
 }
 
 /* The number of a string, a new one if it was not there. */
-static int table_add(struct table *table, struct ethos_view string, uint32_t *out_number,
+static int table_add(struct string_table *table, struct ethos_view string, uint32_t *out_number,
                      bool *out_new)
 {
     int code = table->count >= table->slot_count / 2 ? grow_slots(table) : ETHOS_OK;
     if (code != ETHOS_OK)
         return code;
-    uint32_t *slot = find_slot(table, string);
+    uint32_t *slot = find_string_slot(table, string);
     *out_new = *slot == 0;
     if (*out_new) {
         struct image_string row = {(uint32_t)table->bytes.size, (uint32_t)string.size};
@@ -184,7 +184,7 @@ void recall_builder_free(struct recall_builder *builder)
     free(builder);
 }
 
-static int fail(struct recall_builder *builder, int code, struct ethos_error *error)
+static int fail_build(struct recall_builder *builder, int code, struct ethos_error *error)
 {
     builder->code = code;
     return code == ETHOS_NOMEM ? err_nomem(error)
@@ -207,12 +207,12 @@ int recall_builder_document(struct recall_builder *builder, const struct recall_
         builder->group_count = document->group + 1;
     if (!document->continues)
         builder->first_linked = row.first_unit;
-    return code ? fail(builder, code, error) : ETHOS_OK;
+    return code ? fail_build(builder, code, error) : ETHOS_OK;
 }
 
 /* The word's row, made when it is new. */
-static int find_word(struct recall_builder *builder, struct ethos_view folded,
-                     struct word_entry *out)
+static int find_or_add_word(struct recall_builder *builder, struct ethos_view folded,
+                            struct word_entry *out)
 {
     char stem[WORDS_MAX + 1];
     uint32_t number;
@@ -232,11 +232,11 @@ static int find_word(struct recall_builder *builder, struct ethos_view folded,
     return code ? code : ADD_ROW(&builder->word_entries, *out);
 }
 
-static int add_word(void *arg, const struct word *word)
+static int add_unit_word(void *arg, const struct word *word)
 {
     struct recall_builder *builder = arg;
     struct word_entry entry;
-    int code = find_word(builder, word->folded, &entry);
+    int code = find_or_add_word(builder, word->folded, &entry);
     if (code != ETHOS_OK)
         return code;
     struct stem_entry *stem = &ROWS(&builder->stem_entries, struct stem_entry)[entry.stem];
@@ -262,7 +262,7 @@ static struct image_document *last_document(struct recall_builder *builder)
     return &ROWS(&builder->documents, struct image_document)[count - 1];
 }
 
-static int add_passage(void *arg, size_t start, size_t end)
+static int add_unit_passage(void *arg, size_t start, size_t end)
 {
     struct recall_builder *builder = arg;
     uint32_t none = 0;
@@ -271,7 +271,7 @@ static int add_passage(void *arg, size_t start, size_t end)
     builder->passage_content = ROW_COUNT(&builder->content, uint32_t);
     int code = ADD_ROW(&builder->content, none);
     if (code == ETHOS_OK)
-        code = ranked_words_each(view_of(builder->text.data + start, end - start), add_word,
+        code = ranked_words_each(view_of(builder->text.data + start, end - start), add_unit_word,
                                  builder);
     struct image_passage row = {ROW_COUNT(&builder->units, struct image_unit),
                                 (uint16_t)builder->passage_words, 0};
@@ -328,9 +328,9 @@ int recall_builder_unit(struct recall_builder *builder, const struct recall_unit
     bool is_new;
     int code = table_add(&builder->speakers, unit->speaker, &row.speaker, &is_new);
     builder->text = unit->text;
-    code = code ? code : passages_each(unit->text, add_passage, builder);
+    code = code ? code : passages_each(unit->text, add_unit_passage, builder);
     if (code != ETHOS_OK)
-        return fail(builder, code, error);
+        return fail_build(builder, code, error);
     set_facts(&row, unit->text);
     if (view_eq(unit->speaker, VIEW("user")))
         row.flags |= UNIT_USER;
@@ -339,7 +339,7 @@ int recall_builder_unit(struct recall_builder *builder, const struct recall_unit
     link_neighbours(builder, &row);
     builder->log_chars += number_log(1 + (double)row.chars);
     code = ADD_ROW(&builder->units, row);
-    return code ? fail(builder, code, error) : ETHOS_OK;
+    return code ? fail_build(builder, code, error) : ETHOS_OK;
 }
 
 /* ---- finishing ------------------------------------------------------------------------------- */
@@ -362,7 +362,7 @@ static void order_release(struct order *order)
 
 static int compare_stems(const void *a, const void *b, void *arg)
 {
-    const struct table *stems = arg;
+    const struct string_table *stems = arg;
     struct ethos_view x = table_string(stems, *(const uint32_t *)a);
     struct ethos_view y = table_string(stems, *(const uint32_t *)b);
     int order = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
@@ -394,10 +394,10 @@ static int sort_counts(struct recall_builder *builder, struct order *out)
     return ETHOS_OK;
 }
 
-static int put_number(struct str *out, uint32_t number)
+static int append_varint(struct str *out, uint32_t number)
 {
     uint8_t bytes[VARINT_MAX];
-    return str_add(out, view_of((const char *)bytes, varint_put(bytes, number)));
+    return str_add(out, view_of((const char *)bytes, varint_encode(bytes, number)));
 }
 
 static void begin_section(struct str *image, struct image_header *header, enum image_section s)
@@ -412,21 +412,21 @@ static void end_section(const struct str *image, struct image_header *header, en
     header->sections[s].size = (uint32_t)image->size - header->sections[s].offset;
 }
 
-static void put_section(struct str *image, struct image_header *header, enum image_section s,
-                        struct ethos_view bytes)
+static void append_section(struct str *image, struct image_header *header, enum image_section s,
+                           struct ethos_view bytes)
 {
     begin_section(image, header, s);
     str_add(image, bytes);
     end_section(image, header, s);
 }
 
-static void put_postings(struct str *out, const struct stem_count *counts, uint32_t count)
+static void append_postings(struct str *out, const struct stem_count *counts, uint32_t count)
 {
     uint32_t next = 0;
     for (uint32_t i = 0; i < count; i++) {
-        put_number(out, (counts[i].passage - next) << 1 | (counts[i].count > 1));
+        append_varint(out, (counts[i].passage - next) << 1 | (counts[i].count > 1));
         if (counts[i].count > 1)
-            put_number(out, counts[i].count);
+            append_varint(out, counts[i].count);
         next = counts[i].passage + 1;
     }
 }
@@ -440,8 +440,8 @@ static size_t shared_bytes(struct ethos_view a, struct ethos_view b)
 }
 
 /* Blocks, stems and postings. */
-static void put_dictionary(const struct recall_builder *builder, const struct order *order,
-                           struct str *image, struct image_header *header)
+static void append_dictionary(const struct recall_builder *builder, const struct order *order,
+                              struct str *image, struct image_header *header)
 {
     struct str blocks, stems, postings;
     struct ethos_view before = {0};
@@ -457,16 +457,16 @@ static void put_dictionary(const struct recall_builder *builder, const struct or
             ADD_ROW(&blocks, block);
             shared = 0;
         }
-        put_postings(&postings, order->counts + first, order->ends[i] - first);
-        put_number(&stems, (uint32_t)shared);
-        put_number(&stems, (uint32_t)(stem.size - shared));
+        append_postings(&postings, order->counts + first, order->ends[i] - first);
+        append_varint(&stems, (uint32_t)shared);
+        append_varint(&stems, (uint32_t)(stem.size - shared));
         str_add(&stems, view_from(stem, shared));
-        put_number(&stems, (uint32_t)(postings.size - start));
+        append_varint(&stems, (uint32_t)(postings.size - start));
         before = stem;
     }
-    put_section(image, header, SECTION_BLOCKS, str_view(&blocks));
-    put_section(image, header, SECTION_STEMS, str_view(&stems));
-    put_section(image, header, SECTION_POSTINGS, str_view(&postings));
+    append_section(image, header, SECTION_BLOCKS, str_view(&blocks));
+    append_section(image, header, SECTION_STEMS, str_view(&stems));
+    append_section(image, header, SECTION_POSTINGS, str_view(&postings));
     if (str_code(&blocks) || str_code(&stems) || str_code(&postings))
         str_fail(image, str_code(&blocks)  ? str_code(&blocks)
                         : str_code(&stems) ? str_code(&stems)
@@ -476,8 +476,8 @@ static void put_dictionary(const struct recall_builder *builder, const struct or
     str_release(&postings);
 }
 
-static void put_rows(const struct recall_builder *builder, const struct order *order,
-                     struct str *image, struct image_header *header)
+static void append_stem_rows(const struct recall_builder *builder, const struct order *order,
+                             struct str *image, struct image_header *header)
 {
     begin_section(image, header, SECTION_ROWS);
     for (uint32_t i = 0; builder->table && i < builder->stems.count; i++) {
@@ -490,8 +490,8 @@ static void put_rows(const struct recall_builder *builder, const struct order *o
 }
 
 /* The units' content, whose places change from rows to bytes. */
-static void put_content(struct recall_builder *builder, const struct order *order,
-                        struct str *image, struct image_header *header)
+static void append_content(struct recall_builder *builder, const struct order *order,
+                           struct str *image, struct image_header *header)
 {
     const uint32_t *rows = ROWS(&builder->content, uint32_t);
     uint32_t count = ROW_COUNT(&builder->content, uint32_t);
@@ -501,16 +501,16 @@ static void put_content(struct recall_builder *builder, const struct order *orde
     for (uint32_t i = 0; i < count;) {
         for (; unit < unit_count && units[unit].content == i; unit++)
             units[unit].content = (uint32_t)image->size - header->sections[SECTION_CONTENT].offset;
-        put_number(image, rows[i]);
+        append_varint(image, rows[i]);
         for (uint32_t left = rows[i++]; left > 0; left--)
-            put_number(image, order->places[rows[i++]]);
+            append_varint(image, order->places[rows[i++]]);
     }
     end_section(image, header, SECTION_CONTENT);
 }
 
 /* Names of documents, then of speakers. */
-static void put_strings(struct recall_builder *builder, struct str *image,
-                        struct image_header *header)
+static void append_strings(struct recall_builder *builder, struct str *image,
+                           struct image_header *header)
 {
     struct image_string *speakers = ROWS(&builder->speakers.strings, struct image_string);
     for (uint32_t i = 0; i < builder->speakers.count; i++)
@@ -519,7 +519,7 @@ static void put_strings(struct recall_builder *builder, struct str *image,
     str_add(image, str_view(&builder->names));
     str_add(image, str_view(&builder->speakers.bytes));
     end_section(image, header, SECTION_STRINGS);
-    put_section(image, header, SECTION_SPEAKERS, str_view(&builder->speakers.strings));
+    append_section(image, header, SECTION_SPEAKERS, str_view(&builder->speakers.strings));
 }
 
 static uint32_t unit_words(const struct recall_builder *builder, uint32_t unit)
@@ -545,7 +545,8 @@ static struct image_sums sum_up(const struct recall_builder *builder)
     return sums;
 }
 
-static void seal(struct recall_builder *builder, struct str *image, struct image_header *header)
+static void write_header(struct recall_builder *builder, struct str *image,
+                         struct image_header *header)
 {
     memcpy(header->magic, IMAGE_MAGIC, sizeof header->magic);
     header->version = IMAGE_VERSION;
@@ -575,17 +576,17 @@ int recall_builder_finish(struct recall_builder *builder, struct str *image,
         code = sort_counts(builder, &order);
     if (code == ETHOS_OK) {
         ADD_ROW(image, header);
-        put_content(builder, &order, image, &header);
-        put_dictionary(builder, &order, image, &header);
-        put_rows(builder, &order, image, &header);
-        put_strings(builder, image, &header);
-        put_section(image, &header, SECTION_DOCUMENTS, str_view(&builder->documents));
-        put_section(image, &header, SECTION_UNITS, str_view(&builder->units));
-        put_section(image, &header, SECTION_PASSAGES, str_view(&builder->passages));
+        append_content(builder, &order, image, &header);
+        append_dictionary(builder, &order, image, &header);
+        append_stem_rows(builder, &order, image, &header);
+        append_strings(builder, image, &header);
+        append_section(image, &header, SECTION_DOCUMENTS, str_view(&builder->documents));
+        append_section(image, &header, SECTION_UNITS, str_view(&builder->units));
+        append_section(image, &header, SECTION_PASSAGES, str_view(&builder->passages));
         code = str_code(image);
     }
     if (code == ETHOS_OK)
-        seal(builder, image, &header);
+        write_header(builder, image, &header);
     order_release(&order);
-    return code ? fail(builder, code, error) : ETHOS_OK;
+    return code ? fail_build(builder, code, error) : ETHOS_OK;
 }

@@ -26,7 +26,7 @@
 #define MAX_WORD 4096 /* bytes of a word that count */
 
 /* Where the parts stand in encoder.bin, behind the weights of words, whose number the table decides. */
-struct parts {
+struct weight_parts {
     const float *tau, *word_scale, *whole_scale;
     const int8_t *word, *whole, *others;
 };
@@ -41,7 +41,7 @@ struct matrix {
 struct encoder {
     struct word_table table;
     size_t known; /* words of the table */
-    struct parts parts;
+    struct weight_parts parts;
     struct matrix input, kind, convolution, attend, mix, grow, shrink;
     struct matrix token_table, token, whole_table, whole, extra;
     const float *input_bias, *convolution_bias, *attend_bias, *mix_bias, *grow_bias, *shrink_bias;
@@ -56,7 +56,7 @@ struct encoder {
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
 /* e to the x, within 1e-7 of its value; x is taken to be within -87 and 88. */
-static inline __attribute__((always_inline)) float exponential(float x)
+static inline __attribute__((always_inline)) float fast_exp(float x)
 {
     union {
         uint32_t bits;
@@ -76,21 +76,21 @@ static inline __attribute__((always_inline)) float exponential(float x)
 }
 
 /* x times the share of a normal distribution below it (GELU); the error function within 2e-7. */
-static inline __attribute__((always_inline)) float gate(float x)
+static inline __attribute__((always_inline)) float gelu(float x)
 {
     float z = (x < 0 ? -x : x) * 0.70710678f;
     float t = 1 / (1 + 0.3275911f * z);
     float tail = t *
                  (0.254829592f + t * (-0.284496736f +
                                       t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
-    float error = 1 - tail * exponential(-z * z);
+    float error = 1 - tail * fast_exp(-z * z);
     return 0.5f * x * (1 + (x < 0 ? -error : error));
 }
 
 /* The logarithm of 1 + e to the x. */
 static float soft_plus(float x)
 {
-    return x > 30 ? x : (float)number_log(1 + (double)exponential(x));
+    return x > 30 ? x : (float)number_log(1 + (double)fast_exp(x));
 }
 
 static float inverse_length(const float *vector, size_t count)
@@ -113,7 +113,7 @@ static void scale_vector(float *vector, size_t count, float factor)
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
 /* Rows of numbers that follow each other at a distance. */
-struct rows {
+struct row_block {
     float *first;
     size_t step;
 };
@@ -144,8 +144,8 @@ static inline __attribute__((always_inline)) float sum_of(lanes sums)
 
 /* Adds the products of `count` rows of x, up to BLOCK, with both rows of the matrix, each times its scale. */
 static inline __attribute__((always_inline)) void
-add_block(const float *x, size_t x_step, size_t count, const struct row_pair *pair,
-          const float *scales, float *out, size_t out_step)
+multiply_block(const float *x, size_t x_step, size_t count, const struct row_pair *pair,
+               const float *scales, float *out, size_t out_step)
 {
     lanes sums[BLOCK][2] = {{{0}}};
     for (size_t i = 0; i < pair->size; i += LANES) {
@@ -166,8 +166,8 @@ add_block(const float *x, size_t x_step, size_t count, const struct row_pair *pa
 }
 
 /* Each of `count` rows of out += the matrix, whose rows are even in number, times that of x, filled up with 0. */
-VECTORS static void add_products(struct rows x, size_t count, const struct matrix *matrix,
-                                 struct rows out)
+VECTORS static void add_products(struct row_block x, size_t count, const struct matrix *matrix,
+                                 struct row_block out)
 {
     struct row_pair pair;
     for (size_t row = 0; row < matrix->rows; row += 2) {
@@ -175,21 +175,21 @@ VECTORS static void add_products(struct rows x, size_t count, const struct matri
         size_t t = 0;
         unpack_rows(matrix, row, &pair);
         for (; t + BLOCK <= count; t += BLOCK)
-            add_block(x.first + t * x.step, x.step, BLOCK, &pair, scales,
-                      out.first + t * out.step + row, out.step);
+            multiply_block(x.first + t * x.step, x.step, BLOCK, &pair, scales,
+                           out.first + t * out.step + row, out.step);
         for (; t < count; t++)
-            add_block(x.first + t * x.step, x.step, 1, &pair, scales,
-                      out.first + t * out.step + row, out.step);
+            multiply_block(x.first + t * x.step, x.step, 1, &pair, scales,
+                           out.first + t * out.step + row, out.step);
     }
 }
 
 /* Of one row. */
 static void add_product(float *x, const struct matrix *matrix, float *out)
 {
-    add_products((struct rows){x, 0}, 1, matrix, (struct rows){out, 0});
+    add_products((struct row_block){x, 0}, 1, matrix, (struct row_block){out, 0});
 }
 
-static void normalise(const float *x, const float *const norm[2], float *out)
+static void normalise_layer(const float *x, const float *const norm[2], float *out)
 {
     double mean = 0, spread = 0;
     for (size_t i = 0; i < WIDTH; i++)
@@ -205,13 +205,13 @@ static void normalise(const float *x, const float *const norm[2], float *out)
 /* ---- the files ----------------------------------------------------------------------------------- */
 
 /* Parts follow each other, each at a multiple of 64. */
-struct reading {
+struct weight_reading {
     struct ethos_view rest;
     size_t at;
     bool ended;
 };
 
-static const void *read_part(struct reading *reading, size_t size)
+static const void *read_part(struct weight_reading *reading, size_t size)
 {
     size_t begin = (reading->at + 63) / 64 * 64;
     if (reading->ended || size > reading->rest.size || begin > reading->rest.size - size) {
@@ -222,7 +222,7 @@ static const void *read_part(struct reading *reading, size_t size)
     return reading->rest.data + begin;
 }
 
-static struct matrix read_matrix(struct reading *reading, size_t rows, size_t columns)
+static struct matrix read_matrix(struct weight_reading *reading, size_t rows, size_t columns)
 {
     struct matrix matrix = {.rows = rows, .columns = columns};
     matrix.bytes = read_part(reading, rows * columns);
@@ -230,13 +230,13 @@ static struct matrix read_matrix(struct reading *reading, size_t rows, size_t co
     return matrix;
 }
 
-static const float *read_floats(struct reading *reading, size_t count)
+static const float *read_floats(struct weight_reading *reading, size_t count)
 {
     return read_part(reading, count * sizeof(float));
 }
 
 /* What stands between the weights of words and the rows of others. */
-static void read_layer(struct reading *reading, struct encoder *self)
+static void read_layer(struct weight_reading *reading, struct encoder *self)
 {
     self->token_table = read_matrix(reading, ENCODER_TOKEN, TABLE);
     self->whole_table = read_matrix(reading, WIDTH, TABLE);
@@ -271,8 +271,8 @@ static void read_layer(struct reading *reading, struct encoder *self)
 static bool read_weights(const struct word_table *table, struct ethos_view weights,
                          struct encoder *self)
 {
-    struct reading reading = {.rest = weights};
-    struct parts *parts = &self->parts;
+    struct weight_reading reading = {.rest = weights};
+    struct weight_parts *parts = &self->parts;
     size_t words = 1 + word_table_count(table) + OTHERS;
     parts->tau = read_floats(&reading, 1);
     read_floats(&reading, 1); // temperatures of the training
@@ -387,8 +387,8 @@ static void read_input(struct encoder *self, const uint32_t *rows, size_t count,
         read_word(self, rows[t], self->words[t]);
         memcpy(self->before[t], self->input_bias, sizeof self->before[t]);
     }
-    add_products((struct rows){self->words[0], ROOM}, count, &self->input,
-                 (struct rows){self->before[0], WIDTH});
+    add_products((struct row_block){self->words[0], ROOM}, count, &self->input,
+                 (struct row_block){self->before[0], WIDTH});
     const int8_t *kind = self->kind.bytes + is_passage * WIDTH;
     for (size_t t = 0; t < count; t++)
         for (size_t i = 0; i < WIDTH; i++)
@@ -396,7 +396,7 @@ static void read_input(struct encoder *self, const uint32_t *rows, size_t count,
                                  (float)kind[i] * self->kind.scales[is_passage];
 }
 
-static void convolve(struct encoder *self, size_t count)
+static void apply_convolution(struct encoder *self, size_t count)
 {
     float kernel[3][WIDTH];
     for (size_t i = 0; i < WIDTH; i++)
@@ -430,7 +430,7 @@ VECTORS static void attend_one(struct encoder *self, size_t t, size_t head, size
         most = share[u] > most ? share[u] : most;
     }
     for (size_t u = 0; u < count; u++)
-        share[u] = exponential(share[u] - most);
+        share[u] = fast_exp(share[u] - most);
     for (size_t u = 0; u < count; u++)
         sum += share[u];
     for (size_t u = 0; u < count; u++) {
@@ -442,35 +442,35 @@ VECTORS static void attend_one(struct encoder *self, size_t t, size_t head, size
     memcpy(self->mixed[t] + head * HEAD, mixed, sizeof mixed);
 }
 
-static void attend(struct encoder *self, size_t count)
+static void apply_attention(struct encoder *self, size_t count)
 {
-    struct rows state = {self->state[0], WIDTH}, normal = {self->normal[0], WIDTH};
+    struct row_block state = {self->state[0], WIDTH}, normal = {self->normal[0], WIDTH};
     for (size_t t = 0; t < count; t++) {
-        normalise(self->state[t], self->norm1, self->normal[t]);
+        normalise_layer(self->state[t], self->norm1, self->normal[t]);
         memcpy(self->queries[t], self->attend_bias, sizeof self->queries[t]);
     }
-    add_products(normal, count, &self->attend, (struct rows){self->queries[0], 3 * WIDTH});
+    add_products(normal, count, &self->attend, (struct row_block){self->queries[0], 3 * WIDTH});
     for (size_t t = 0; t < count; t++) {
         for (size_t head = 0; head < HEADS; head++)
             attend_one(self, t, head, count);
         for (size_t i = 0; i < WIDTH; i++)
             self->state[t][i] += self->mix_bias[i];
     }
-    add_products((struct rows){self->mixed[0], WIDTH}, count, &self->mix, state);
+    add_products((struct row_block){self->mixed[0], WIDTH}, count, &self->mix, state);
 }
 
 VECTORS static void gate_all(float hidden[HIDDEN])
 {
     for (size_t i = 0; i < HIDDEN; i++)
-        hidden[i] = gate(hidden[i]);
+        hidden[i] = gelu(hidden[i]);
 }
 
-static void think(struct encoder *self, size_t count)
+static void apply_feed_forward(struct encoder *self, size_t count)
 {
-    struct rows state = {self->state[0], WIDTH}, normal = {self->normal[0], WIDTH};
-    struct rows hidden = {self->hidden[0], HIDDEN};
+    struct row_block state = {self->state[0], WIDTH}, normal = {self->normal[0], WIDTH};
+    struct row_block hidden = {self->hidden[0], HIDDEN};
     for (size_t t = 0; t < count; t++) {
-        normalise(self->state[t], self->norm2, self->normal[t]);
+        normalise_layer(self->state[t], self->norm2, self->normal[t]);
         memcpy(self->hidden[t], self->grow_bias, sizeof self->hidden[t]);
     }
     add_products(normal, count, &self->grow, hidden);
@@ -480,7 +480,7 @@ static void think(struct encoder *self, size_t count)
     for (size_t t = 0; t < count; t++) {
         for (size_t i = 0; i < WIDTH; i++)
             self->normal[t][i] = self->state[t][i] + self->shrink_bias[i];
-        normalise(self->normal[t], self->norm3, self->state[t]);
+        normalise_layer(self->normal[t], self->norm3, self->state[t]);
     }
 }
 
@@ -497,11 +497,11 @@ static float weight_of(const struct encoder *self, size_t t, size_t which, int8_
 
 static void write_tokens(struct encoder *self, size_t count, struct encoding *out)
 {
-    struct rows tokens = {out->token[0], ENCODER_TOKEN};
+    struct row_block tokens = {out->token[0], ENCODER_TOKEN};
     for (size_t t = 0; t < count; t++)
         memcpy(out->token[t], self->token_bias, sizeof out->token[t]);
-    add_products((struct rows){self->words[0], ROOM}, count, &self->token_table, tokens);
-    add_products((struct rows){self->state[0], WIDTH}, count, &self->token, tokens);
+    add_products((struct row_block){self->words[0], ROOM}, count, &self->token_table, tokens);
+    add_products((struct row_block){self->state[0], WIDTH}, count, &self->token, tokens);
     for (size_t t = 0; t < count; t++)
         scale_vector(out->token[t], ENCODER_TOKEN, inverse_length(out->token[t], ENCODER_TOKEN));
 }
@@ -534,9 +534,9 @@ void encoder_encode(struct encoder *self, const uint32_t *rows, size_t count, bo
     if (count == 0)
         return;
     read_input(self, rows, count, is_passage);
-    convolve(self, count);
-    attend(self, count);
-    think(self, count);
+    apply_convolution(self, count);
+    apply_attention(self, count);
+    apply_feed_forward(self, count);
     write_tokens(self, count, out);
     write_whole(self, rows, count, out);
 }

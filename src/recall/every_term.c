@@ -42,7 +42,7 @@ static size_t sure_start_of_query(struct ethos_view stem)
     return other ? 1 : sure_start(stem);
 }
 
-static size_t least(size_t a, size_t b)
+static size_t smaller_of(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -65,9 +65,9 @@ static bool may_stand_for(const struct query_word *wanted, struct ethos_view ste
         return wanted->pair ? view_eq(stem, folded) : view_starts(stem, folded);
     if (stem.size == 3 && view_ends(stem, VIEW("ie"))) // of dying, lying, tying
         return stem.data[0] == folded.data[0];
-    return common_start(stem, folded) >= least(folded.size, sure_start(stem)) ||
+    return common_start(stem, folded) >= smaller_of(folded.size, sure_start(stem)) ||
            common_start(stem, wanted->stem) >=
-               least(sure_start_of_query(wanted->stem), sure_start(stem));
+               smaller_of(sure_start_of_query(wanted->stem), sure_start(stem));
 }
 
 static int add_stem(void *arg, struct ethos_view stem, size_t bytes)
@@ -87,7 +87,7 @@ static int add_stem(void *arg, struct ethos_view stem, size_t bytes)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static int note_word(void *arg, const struct word *word)
+static int set_word_found(void *arg, const struct word *word)
 {
     (void)word;
     *(bool *)arg = true;
@@ -100,12 +100,12 @@ static bool is_indexed(const struct query_word *word)
     bool any = false;
     if (word->aside || view_eq(word->folded, VIEW("s")))
         return false;
-    ranked_words_each(word->folded, note_word, &any);
+    ranked_words_each(word->folded, set_word_found, &any);
     return any;
 }
 
 /* A character of a script without blanks may be the second of a pair, which any stem may be. */
-static void find_word(const struct word_search *search)
+static void find_matching_stems(const struct word_search *search)
 {
     struct ethos_view start = view_of(search->word->folded.data, 1);
     if (search->word->one)
@@ -148,7 +148,7 @@ int every_term_find(const struct image *image, const struct query *query, struct
             if (!is_indexed(search.word))
                 continue;
             memset(with_word, 0, numbers * sizeof *with_word);
-            find_word(&search);
+            find_matching_stems(&search);
             for (size_t i = 0; i < numbers; i++)
                 units[i] &= with_word[i];
         }

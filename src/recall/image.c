@@ -14,13 +14,13 @@
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int damaged(struct ethos_error *error, const char *what)
+static int fail_damaged(struct ethos_error *error, const char *what)
 {
     return err_set(error, ETHOS_INVALID, "index: %s: damaged", what);
 }
 
-static struct ethos_view section(struct ethos_view bytes, const struct image_header *header,
-                                 enum image_section s)
+static struct ethos_view get_section(struct ethos_view bytes, const struct image_header *header,
+                                     enum image_section s)
 {
     return view_of(bytes.data + header->sections[s].offset, header->sections[s].size);
 }
@@ -108,7 +108,7 @@ static bool check_strings(const struct image *image)
     return true;
 }
 
-static bool is_whole(const struct image_header *header, struct ethos_view bytes)
+static bool has_valid_checksum(const struct image_header *header, struct ethos_view bytes)
 {
     return header->checksum ==
            hash_mix(0, view_of(bytes.data + IMAGE_CHECKED, header->size - IMAGE_CHECKED));
@@ -120,24 +120,24 @@ int image_open_again(struct ethos_view bytes, struct image *out, struct ethos_er
     if (bytes.size < sizeof *header || memcmp(header->magic, IMAGE_MAGIC, 8) != 0 ||
         header->version != IMAGE_VERSION || header->size > bytes.size ||
         header->size < sizeof *header)
-        return damaged(error, "header");
+        return fail_damaged(error, "header");
     if (!has_sections(header))
-        return damaged(error, "sections");
+        return fail_damaged(error, "sections");
     out->checksum = header->checksum;
     out->counts = header->counts;
     out->sums = header->sums;
-    out->documents = (const void *)section(bytes, header, SECTION_DOCUMENTS).data;
-    out->units = (const void *)section(bytes, header, SECTION_UNITS).data;
-    out->passages = (const void *)section(bytes, header, SECTION_PASSAGES).data;
-    out->speakers = (const void *)section(bytes, header, SECTION_SPEAKERS).data;
-    out->blocks = (const void *)section(bytes, header, SECTION_BLOCKS).data;
+    out->documents = (const void *)get_section(bytes, header, SECTION_DOCUMENTS).data;
+    out->units = (const void *)get_section(bytes, header, SECTION_UNITS).data;
+    out->passages = (const void *)get_section(bytes, header, SECTION_PASSAGES).data;
+    out->speakers = (const void *)get_section(bytes, header, SECTION_SPEAKERS).data;
+    out->blocks = (const void *)get_section(bytes, header, SECTION_BLOCKS).data;
     out->rows = header->sections[SECTION_ROWS].size > 0
-                    ? (const void *)section(bytes, header, SECTION_ROWS).data
+                    ? (const void *)get_section(bytes, header, SECTION_ROWS).data
                     : NULL;
-    out->strings = section(bytes, header, SECTION_STRINGS);
-    out->stems = section(bytes, header, SECTION_STEMS);
-    out->postings = section(bytes, header, SECTION_POSTINGS);
-    out->content = section(bytes, header, SECTION_CONTENT);
+    out->strings = get_section(bytes, header, SECTION_STRINGS);
+    out->stems = get_section(bytes, header, SECTION_STEMS);
+    out->postings = get_section(bytes, header, SECTION_POSTINGS);
+    out->content = get_section(bytes, header, SECTION_CONTENT);
     out->gone = NULL;
     return ETHOS_OK;
 }
@@ -145,8 +145,8 @@ int image_open_again(struct ethos_view bytes, struct image *out, struct ethos_er
 int image_open(struct ethos_view bytes, struct image *out, struct ethos_error *error)
 {
     int code = image_open_quick(bytes, out, error);
-    if (code == ETHOS_OK && !is_whole((const void *)bytes.data, bytes))
-        return damaged(error, "checksum");
+    if (code == ETHOS_OK && !has_valid_checksum((const void *)bytes.data, bytes))
+        return fail_damaged(error, "checksum");
     return code;
 }
 
@@ -156,21 +156,21 @@ int image_open_quick(struct ethos_view bytes, struct image *out, struct ethos_er
     if (code != ETHOS_OK)
         return code;
     if (!check_documents(out) || !check_units(out) || !check_strings(out))
-        return damaged(error, "numbers");
+        return fail_damaged(error, "numbers");
     return ETHOS_OK;
 }
 
 /* ---- stems ----------------------------------------------------------------------------------- */
 
 /* A stem of a block as it is read. */
-struct entry {
+struct stem_entry {
     const uint8_t *at, *end;
     char stem[WORDS_MAX];
     size_t size;
     uint32_t postings, postings_size;
 };
 
-static bool next_entry(struct entry *entry)
+static bool next_entry(struct stem_entry *entry)
 {
     uint32_t shared, size;
     entry->postings += entry->postings_size;
@@ -185,7 +185,7 @@ static bool next_entry(struct entry *entry)
 }
 
 /* The first stem of a block is read. */
-static bool open_block(const struct image *image, uint32_t block, struct entry *out)
+static bool open_block(const struct image *image, uint32_t block, struct stem_entry *out)
 {
     out->at = (const uint8_t *)image->stems.data + image->blocks[block].stems;
     out->end = (const uint8_t *)image->stems.data + image->stems.size;
@@ -195,7 +195,7 @@ static bool open_block(const struct image *image, uint32_t block, struct entry *
     return next_entry(out);
 }
 
-static int compare(const struct entry *entry, struct ethos_view stem)
+static int compare_stem(const struct stem_entry *entry, struct ethos_view stem)
 {
     size_t least = entry->size < stem.size ? entry->size : stem.size;
     int order = memcmp(entry->stem, stem.data, least);
@@ -205,14 +205,14 @@ static int compare(const struct entry *entry, struct ethos_view stem)
 /* The block that a stem is in, if it is in any. False: there is none. */
 static bool find_block(const struct image *image, struct ethos_view stem, uint32_t *out)
 {
-    struct entry entry;
+    struct stem_entry entry;
     uint32_t low = 0, high = (image->counts.stems + IMAGE_BLOCK - 1) / IMAGE_BLOCK;
     bool any = high > 0;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
         if (!open_block(image, middle, &entry))
             return false;
-        if (compare(&entry, stem) <= 0)
+        if (compare_stem(&entry, stem) <= 0)
             low = middle;
         else
             high = middle;
@@ -223,13 +223,13 @@ static bool find_block(const struct image *image, struct ethos_view stem, uint32
 
 bool image_find_stem(const struct image *image, struct ethos_view stem, struct image_stem *out)
 {
-    struct entry entry;
+    struct stem_entry entry;
     uint32_t block;
     if (stem.size == 0 || stem.size > WORDS_MAX || !find_block(image, stem, &block) ||
         !open_block(image, block, &entry))
         return false;
     for (uint32_t i = block * IMAGE_BLOCK;;) {
-        int order = compare(&entry, stem);
+        int order = compare_stem(&entry, stem);
         if (order == 0 && (uint64_t)entry.postings + entry.postings_size <= image->postings.size) {
             out->number = i;
             out->postings = view_of(image->postings.data + entry.postings, entry.postings_size);
@@ -242,7 +242,7 @@ bool image_find_stem(const struct image *image, struct ethos_view stem, struct i
 
 bool image_stem_at(const struct image *image, uint32_t number, struct image_stem *out, char *text)
 {
-    struct entry entry;
+    struct stem_entry entry;
     bool read = number < image->counts.stems && open_block(image, number / IMAGE_BLOCK, &entry);
     for (uint32_t i = 0; read && i < number % IMAGE_BLOCK; i++)
         read = next_entry(&entry);
@@ -257,7 +257,7 @@ bool image_stem_at(const struct image *image, uint32_t number, struct image_stem
 
 int image_each_stem(const struct image *image, image_stem_fn *each, void *arg)
 {
-    struct entry entry;
+    struct stem_entry entry;
     for (uint32_t i = 0; i < image->counts.stems; i++) {
         bool read = i % IMAGE_BLOCK == 0 ? open_block(image, i / IMAGE_BLOCK, &entry)
                                          : next_entry(&entry);
@@ -271,7 +271,7 @@ int image_each_stem(const struct image *image, image_stem_fn *each, void *arg)
 int image_each_stem_from(const struct image *image, struct ethos_view start, image_stem_fn *each,
                          void *arg)
 {
-    struct entry entry;
+    struct stem_entry entry;
     uint32_t block;
     if (start.size == 0 || start.size > WORDS_MAX || !find_block(image, start, &block))
         return 0;
@@ -279,7 +279,7 @@ int image_each_stem_from(const struct image *image, struct ethos_view start, ima
         bool read = i % IMAGE_BLOCK == 0 ? open_block(image, i / IMAGE_BLOCK, &entry)
                                          : next_entry(&entry);
         struct ethos_view stem = view_of(entry.stem, entry.size);
-        if (!read || (compare(&entry, start) > 0 && !view_starts(stem, start)))
+        if (!read || (compare_stem(&entry, start) > 0 && !view_starts(stem, start)))
             return 0;
         int code = view_starts(stem, start) ? each(arg, stem, entry.postings_size) : 0;
         if (code != 0)

@@ -52,7 +52,7 @@ struct image_header {
 #define VARINT_MAX 5 /* bytes of a number of 32 bits */
 
 /* Bytes written. */
-static inline size_t varint_put(uint8_t out[VARINT_MAX], uint32_t number)
+static inline size_t varint_encode(uint8_t out[VARINT_MAX], uint32_t number)
 {
     size_t size = 0;
     for (; number >= 0x80; number >>= 7)

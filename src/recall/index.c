@@ -46,7 +46,7 @@ struct frame_header {
     uint64_t checksum; /* hash_mix of all before */
 };
 
-struct frame {
+struct index_frame {
     struct ethos_view bytes; /* image */
     char *owned;             /* NULL: it is mapped */
     uint64_t *stamps;        /* of documents, as they are now */
@@ -68,14 +68,14 @@ struct recall_index {
     bool added; /* the last frame is not in the file */
     uint32_t replaces; /* how many of the file that one takes the place of */
     uint64_t replaced; /* bytes of images in the file that are not searched */
-    struct frame frames[INDEX_FRAMES];
+    struct index_frame frames[INDEX_FRAMES];
     struct recall_frame views[INDEX_FRAMES];
     size_t count;
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int damaged(const char *name, struct ethos_error *error)
+static int fail_damaged_index(const char *name, struct ethos_error *error)
 {
     return err_set(error, ETHOS_CORRUPT, "recall/%s: the index is damaged", name);
 }
@@ -85,12 +85,12 @@ static uint64_t header_checksum(const struct frame_header *header)
     return hash_mix(0, view_of((const char *)header, offsetof(struct frame_header, checksum)));
 }
 
-static void release_frame(struct frame *frame)
+static void release_frame(struct index_frame *frame)
 {
     free(frame->owned);
     free(frame->stamps);
     free(frame->gone);
-    *frame = (struct frame){.owned = NULL};
+    *frame = (struct index_frame){.owned = NULL};
 }
 
 static void drop_frame(struct recall_index *index)
@@ -103,7 +103,7 @@ static void drop_frame(struct recall_index *index)
 static int open_frame(struct recall_index *index, const uint64_t *stamps, uint32_t documents,
                       struct ethos_error *error)
 {
-    struct frame *frame = &index->frames[index->count];
+    struct index_frame *frame = &index->frames[index->count];
     struct recall_frame *view = &index->views[index->count];
     frame->stamps = calloc(documents + 1, sizeof *frame->stamps);
     frame->gone = calloc(documents + 1, sizeof *frame->gone);
@@ -146,7 +146,7 @@ static int read_frame(struct recall_index *index, struct ethos_error *error)
         index->replaced += index->frames[index->count - 1].bytes.size;
         drop_frame(index);
     }
-    struct frame *frame = &index->frames[index->count];
+    struct index_frame *frame = &index->frames[index->count];
     frame->bytes = view_of((const char *)header + image, header->image_size);
     frame->offset = index->end;
     index->end += header->size;
@@ -159,7 +159,7 @@ static int read_frames(struct recall_index *index, const char *name, struct etho
     int code = ETHOS_OK;
     if (index->map_size < sizeof *header ||
         memcmp(header->magic, INDEX_MAGIC, sizeof header->magic) != 0)
-        return damaged(name, error);
+        return fail_damaged_index(name, error);
     index->torn = header->version != INDEX_VERSION ||
                   (index->model != 0 && header->model != index->model);
     if (index->torn)
@@ -171,12 +171,12 @@ static int read_frames(struct recall_index *index, const char *name, struct etho
         code = read_frame(index, error);
     index->torn = code == ETHOS_NOTFOUND;
     if (code == ETHOS_CORRUPT)
-        return damaged(name, error);
+        return fail_damaged_index(name, error);
     return index->torn ? ETHOS_OK : code;
 }
 
-static int map_file(struct recall_index *index, int dir, const char *name,
-                    struct ethos_error *error)
+static int map_index_file(struct recall_index *index, int dir, const char *name,
+                          struct ethos_error *error)
 {
     struct stat info;
     int code = ETHOS_OK;
@@ -186,7 +186,7 @@ static int map_file(struct recall_index *index, int dir, const char *name,
     if (os_fstat(fd, &info) != 0)
         code = err_errno(error, errno, name);
     else if (!S_ISREG(info.st_mode) || info.st_size == 0)
-        code = damaged(name, error);
+        code = fail_damaged_index(name, error);
     if (code == ETHOS_OK) {
         index->map = os_map(fd, (size_t)info.st_size);
         index->map_size = (size_t)info.st_size;
@@ -214,7 +214,7 @@ static void read_trust(struct recall_index *index, const struct recall_trust *tr
         index->trusted = trust->end;
 }
 
-static void note_trust(const struct recall_index *index, struct recall_trust *trust)
+static void set_trust(const struct recall_index *index, struct recall_trust *trust)
 {
     const struct file_header *header = header_of(index);
     if (!header || index->end <= index->trusted || index->quick)
@@ -243,13 +243,13 @@ int recall_index_open(int dir, const char *name, uint64_t model, struct recall_t
     index->model = fold_model(model);
     index->saved_ms = os_now_ms(); // of what is added
     index->written_by = index->model;
-    int code = dir >= 0 ? map_file(index, dir, name, error) : ETHOS_NOTFOUND;
+    int code = dir >= 0 ? map_index_file(index, dir, name, error) : ETHOS_NOTFOUND;
     if (code == ETHOS_OK && trust)
         read_trust(index, trust);
     if (code == ETHOS_OK)
         code = read_frames(index, name, error);
     if (code == ETHOS_OK && trust)
-        note_trust(index, trust);
+        set_trust(index, trust);
     if (code == ETHOS_NOTFOUND) {
         index->torn = true;
         code = ETHOS_OK;
@@ -317,7 +317,7 @@ int recall_index_add(struct recall_index *index, size_t from, struct str *image,
         index->replaced += index->frames[index->count - 1].bytes.size;
         drop_frame(index);
     }
-    struct frame *frame = &index->frames[index->count];
+    struct index_frame *frame = &index->frames[index->count];
     frame->owned = str_steal(image, &size);
     if (!frame->owned)
         return err_nomem(error);
@@ -329,7 +329,7 @@ int recall_index_add(struct recall_index *index, size_t from, struct str *image,
 void recall_index_restamp(struct recall_index *index, size_t frame, uint32_t document,
                           uint64_t stamp)
 {
-    struct frame *row = &index->frames[frame];
+    struct index_frame *row = &index->frames[frame];
     row->changed = row->changed || row->stamps[document] != stamp;
     row->stamps[document] = stamp;
     row->gone[document] = stamp == INDEX_GONE;
@@ -344,10 +344,10 @@ static size_t stamps_size(const struct recall_index *index, size_t frame)
 }
 
 /* Appends a frame as it stands in a file. */
-static void put_frame(const struct recall_index *index, size_t i, uint32_t replaces,
-                      struct str *out)
+static void append_frame(const struct recall_index *index, size_t i, uint32_t replaces,
+                         struct str *out)
 {
-    const struct frame *frame = &index->frames[i];
+    const struct index_frame *frame = &index->frames[i];
     struct frame_header header = {.documents = index->views[i].image.counts.documents,
                                   .image_size = (uint32_t)frame->bytes.size,
                                   .replaces = replaces};
@@ -398,7 +398,7 @@ static int write_file(struct recall_index *index, int dir, const char *name, uin
     str_init(&bytes, SIZE_MAX);
     str_add(&bytes, view_of((const char *)&header, sizeof header));
     for (size_t i = 0; i < index->count; i++)
-        put_frame(index, i, 0, &bytes);
+        append_frame(index, i, 0, &bytes);
     int code = str_code(&bytes) ? err_nomem(error) : ETHOS_OK;
     snprintf(temporary, sizeof temporary, "%s" TEMPORARY, name);
     if (code == ETHOS_OK)
@@ -408,7 +408,7 @@ static int write_file(struct recall_index *index, int dir, const char *name, uin
 }
 
 /* Whether the file that was opened is still the one of that name, and nothing was added to it. */
-static bool is_same_file(const struct recall_index *index, int fd)
+static bool is_index_unchanged(const struct recall_index *index, int fd)
 {
     struct stat info;
     return os_fstat(fd, &info) == 0 && info.st_dev == index->device &&
@@ -435,7 +435,7 @@ static int write_changes(struct recall_index *index, int fd, const char *name, u
     int code = ETHOS_OK;
     str_init(&bytes, SIZE_MAX);
     if (index->added)
-        put_frame(index, index->count - 1, index->replaces, &bytes);
+        append_frame(index, index->count - 1, index->replaces, &bytes);
     code = str_code(&bytes) ? err_nomem(error) : ETHOS_OK;
     if (code == ETHOS_OK)
         code = write_at(fd, bytes.data, bytes.size, index->end, name, error);
@@ -462,7 +462,7 @@ int recall_index_save(struct recall_index *index, int dir, const char *name, uin
 {
     bool anew = index->torn || index->replaced > recall_index_bytes(index);
     int fd = anew ? -1 : os_open_beneath(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
-    if (fd >= 0 && is_same_file(index, fd)) {
+    if (fd >= 0 && is_index_unchanged(index, fd)) {
         int code = write_changes(index, fd, name, stamp, error);
         os_close(fd);
         return code;

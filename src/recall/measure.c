@@ -15,18 +15,18 @@ static size_t count_within(const size_t *places, size_t found, size_t depth)
     return count;
 }
 
-static double gain(size_t place)
+static double rank_gain(size_t place)
 {
     return number_log(2) / number_log((double)place + 1);
 }
 
-static double discounted(const size_t *places, size_t found, size_t right)
+static double discounted_gain(const size_t *places, size_t found, size_t right)
 {
     double sum = 0, ideal = 0;
     for (size_t i = 0; i < count_within(places, found, DEPTH); i++)
-        sum += gain(places[i]);
+        sum += rank_gain(places[i]);
     for (size_t i = 1; i <= right && i <= DEPTH; i++)
-        ideal += gain(i);
+        ideal += rank_gain(i);
     return ideal > 0 ? sum / ideal : 0;
 }
 
@@ -39,7 +39,7 @@ void recall_measure_add(struct recall_measure *self, const size_t *places, size_
     sums->recall_1 += (double)count_within(places, found, 1) / all;
     sums->recall_5 += (double)count_within(places, found, 5) / all;
     sums->recall_10 += (double)count_within(places, found, DEPTH) / all;
-    sums->ndcg_10 += discounted(places, found, right);
+    sums->ndcg_10 += discounted_gain(places, found, right);
     sums->mrr += found > 0 ? 1 / (double)places[0] : 0;
 }
 

@@ -18,8 +18,8 @@
 
 #define ID_BYTES 4096 /* of each file that tell models apart */
 
-static int map_file(const char *folder, const char *name, struct ethos_view *out,
-                    struct ethos_error *error)
+static int map_model_file(const char *folder, const char *name, struct ethos_view *out,
+                          struct ethos_error *error)
 {
     char path[PATH_MAX];
     struct stat info;
@@ -44,7 +44,7 @@ static int map_file(const char *folder, const char *name, struct ethos_view *out
     return code;
 }
 
-static void unmap(struct ethos_view file)
+static void unmap_model_file(struct ethos_view file)
 {
     if (file.data)
         os_unmap(file.data, file.size);
@@ -62,10 +62,10 @@ int recall_model_open(const char *folder, struct recall_model **out, struct etho
     struct recall_model *self = calloc(1, sizeof *self);
     if (!self)
         return err_nomem(error);
-    int code = map_file(folder, "table.i8", &self->table.rows, error);
-    code = code ? code : map_file(folder, "words.txt", &self->table.words, error);
-    code = code ? code : map_file(folder, "stems.txt", &self->table.stems, error);
-    code = code ? code : map_file(folder, "encoder.bin", &self->weights, error);
+    int code = map_model_file(folder, "table.i8", &self->table.rows, error);
+    code = code ? code : map_model_file(folder, "words.txt", &self->table.words, error);
+    code = code ? code : map_model_file(folder, "stems.txt", &self->table.stems, error);
+    code = code ? code : map_model_file(folder, "encoder.bin", &self->weights, error);
     code = code ? code : encoder_open(&self->table, self->weights, &self->encoder, error);
     if (code != ETHOS_OK) {
         recall_model_close(self);
@@ -90,9 +90,9 @@ void recall_model_close(struct recall_model *self)
     if (!self)
         return;
     encoder_close(self->encoder);
-    unmap(self->table.rows);
-    unmap(self->table.words);
-    unmap(self->table.stems);
-    unmap(self->weights);
+    unmap_model_file(self->table.rows);
+    unmap_model_file(self->table.words);
+    unmap_model_file(self->table.stems);
+    unmap_model_file(self->weights);
     free(self);
 }

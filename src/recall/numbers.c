@@ -16,7 +16,7 @@
 #define MANTISSA_BITS 52
 
 /* x as mantissa times a power of two, the mantissa from 1 to below 2. */
-static double split(double x, int *out_exponent)
+static double split_exponent(double x, int *out_exponent)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -29,7 +29,7 @@ static double split(double x, int *out_exponent)
 double number_log(double x)
 {
     int exponent;
-    double m = split(x, &exponent);
+    double m = split_exponent(x, &exponent);
     if (m > SQRT_2) {
         m /= 2;
         exponent++;
@@ -54,7 +54,7 @@ double number_sqrt(double x)
     int exponent;
     if (!(x > 0))
         return 0;
-    double m = split(x, &exponent), guess = (1 + m) / 2;
+    double m = split_exponent(x, &exponent), guess = (1 + m) / 2;
     if (exponent & 1) {
         m *= 2;
         exponent--;

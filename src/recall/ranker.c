@@ -126,7 +126,7 @@ static void find_live(struct ranking *ranking)
 }
 
 /* What has to be known to read a question. */
-static int set_up(struct ranking *ranking)
+static int prepare_scope(struct ranking *ranking)
 {
     struct arena *arena = ranking->arena;
     const struct base *total = &ranking->total;
@@ -144,7 +144,7 @@ static int set_up(struct ranking *ranking)
 }
 
 /* And to rank by it. */
-static int make_room(struct ranking *ranking)
+static int allocate_ranking(struct ranking *ranking)
 {
     struct arena *arena = ranking->arena;
     const struct base *total = &ranking->total;
@@ -168,22 +168,22 @@ static int make_room(struct ranking *ranking)
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
-struct place ranking_place(const struct ranking *ranking, uint32_t number)
+struct unit_place ranking_place(const struct ranking *ranking, uint32_t number)
 {
     size_t image = 0;
     while (number >= ranking->bases[image + 1].unit)
         image++;
     const struct image *found = &ranking->scope->images[image];
     uint32_t unit = number - ranking->bases[image].unit;
-    return (struct place){.image = found,
-                          .row = &found->units[unit],
-                          .number = number,
-                          .unit = unit,
-                          .which = (uint32_t)image};
+    return (struct unit_place){.image = found,
+                               .row = &found->units[unit],
+                               .number = number,
+                               .unit = unit,
+                               .which = (uint32_t)image};
 }
 
 /* The document of a unit, by halving. */
-static uint32_t document_of(const struct image *image, uint32_t unit)
+static uint32_t document_of_unit(const struct image *image, uint32_t unit)
 {
     uint32_t low = 0, high = image->counts.documents;
     while (high - low > 1) {
@@ -229,8 +229,8 @@ static bool is_near_day(const struct question_facts *facts, uint32_t date)
 }
 
 /* What chooses candidates beside the window, and is a feature of them. */
-static void set_context(const struct ranking *ranking, const struct place *place, uint32_t group,
-                        double features[RANKER_FEATURES])
+static void set_context(const struct ranking *ranking, const struct unit_place *place,
+                        uint32_t group, double features[RANKER_FEATURES])
 {
     const struct question_facts *facts = &ranking->question.facts;
     uint32_t speaker = ranking->bases[place->which].speaker + place->row->speaker;
@@ -245,26 +245,26 @@ static void set_context(const struct ranking *ranking, const struct place *place
 /* ---- features -------------------------------------------------------------------------------- */
 
 /* BM25 of a neighbour of the unit, or 0. */
-static double neighbour(const struct ranking *ranking, const struct place *place, unsigned flag,
-                        int step)
+static double neighbour_score(const struct ranking *ranking, const struct unit_place *place,
+                              unsigned flag, int step)
 {
     return place->row->flags & flag ? ranking->bm25[(int64_t)place->number + step] : 0;
 }
 
-static void set_matches(const struct ranking *ranking, const struct place *place,
+static void set_matches(const struct ranking *ranking, const struct unit_place *place,
                         double features[RANKER_FEATURES])
 {
     bool asked = place->row->flags & UNIT_HAS_PREV && (place->row - 1)->flags & UNIT_ASKS;
-    double prev = asked ? neighbour(ranking, place, UNIT_HAS_PREV, -1) : 0;
+    double prev = asked ? neighbour_score(ranking, place, UNIT_HAS_PREV, -1) : 0;
     features[F_BM25] = ranking_standard(ranking, F_BM25, ranking->bm25[place->number]);
     features[F_BM25_PREV] = ranking_standard(ranking, F_BM25_PREV,
-                                             neighbour(ranking, place, UNIT_HAS_PREV, -1));
+                                             neighbour_score(ranking, place, UNIT_HAS_PREV, -1));
     features[F_BM25_NEXT2] = ranking_standard(ranking, F_BM25_NEXT2,
-                                              neighbour(ranking, place, UNIT_HAS_NEXT2, 2));
+                                              neighbour_score(ranking, place, UNIT_HAS_NEXT2, 2));
     features[F_BM25_NEXT] = ranking_standard(ranking, F_BM25_NEXT,
-                                             neighbour(ranking, place, UNIT_HAS_NEXT, 1));
+                                             neighbour_score(ranking, place, UNIT_HAS_NEXT, 1));
     features[F_BM25_PREV2] = ranking_standard(ranking, F_BM25_PREV2,
-                                              neighbour(ranking, place, UNIT_HAS_PREV2, -2));
+                                              neighbour_score(ranking, place, UNIT_HAS_PREV2, -2));
     features[F_BM25_WINDOW] = ranking_standard(ranking, F_BM25_WINDOW,
                                                ranking->window[place->number]);
     features[F_COVERAGE] = ranking_standard(ranking, F_COVERAGE, ranking->coverage[place->number]);
@@ -278,8 +278,8 @@ static double person_share(unsigned count, unsigned words)
     return share < 1 ? share : 1;
 }
 
-static void set_text(const struct ranking *ranking, const struct place *place,
-                     double features[RANKER_FEATURES])
+static void set_text_features(const struct ranking *ranking, const struct unit_place *place,
+                              double features[RANKER_FEATURES])
 {
     const struct image_unit *row = place->row;
     const struct question_facts *facts = &ranking->question.facts;
@@ -327,7 +327,7 @@ static double pairs_of_passage(const struct ranking *ranking, uint32_t image,
     return sum;
 }
 
-static double best_pairs(const struct ranking *ranking, const struct place *place)
+static double best_pairs(const struct ranking *ranking, const struct unit_place *place)
 {
     struct image_content walk = image_content_of(place->image, place->unit);
     uint32_t end = image_passages_end(place->image, place->unit);
@@ -355,11 +355,11 @@ static bool holds_stem(const struct question_stem *stem, uint32_t unit)
     return low < stem->count && stem->matches[low].unit == unit;
 }
 
-static double find_evidence(const struct ranking *ranking, const struct place *place)
+static double find_evidence(const struct ranking *ranking, const struct unit_place *place)
 {
     const struct question *question = &ranking->question;
     const struct image *image = place->image;
-    uint32_t first = image->documents[document_of(image, place->unit)].first_unit;
+    uint32_t first = image->documents[document_of_unit(image, place->unit)].first_unit;
     uint32_t heading = ranking->bases[place->which].unit + first;
     bool headed = image->units[first].flags & UNIT_HEADING;
     double sum = 0;
@@ -382,18 +382,18 @@ static void add_up_score(struct ranker_hit *hit)
 }
 
 /* By what is quickly found. */
-static void score(const struct ranking *ranking, uint32_t number, struct ranker_hit *out)
+static void score_quickly(const struct ranking *ranking, uint32_t number, struct ranker_hit *out)
 {
-    struct place place = ranking_place(ranking, number);
+    struct unit_place place = ranking_place(ranking, number);
     uint32_t group = ranking->bases[place.which].group +
-                     place.image->documents[document_of(place.image, place.unit)].group;
+                     place.image->documents[document_of_unit(place.image, place.unit)].group;
     out->image = place.which;
     out->unit = place.unit;
     out->window = ranking->window[number];
     out->is_linear = ranking->meaning != NULL;
     set_context(ranking, &place, group, out->features);
     set_matches(ranking, &place, out->features);
-    set_text(ranking, &place, out->features);
+    set_text_features(ranking, &place, out->features);
     if (out->is_linear)
         ranking_set_known(ranking, &place, out->features);
     else
@@ -402,9 +402,9 @@ static void score(const struct ranking *ranking, uint32_t number, struct ranker_
 }
 
 /* And by the rest. */
-static void complete(const struct ranking *ranking, struct ranker_hit *hit)
+static void score_fully(const struct ranking *ranking, struct ranker_hit *hit)
 {
-    struct place place = ranking_place(ranking, ranking->bases[hit->image].unit + hit->unit);
+    struct unit_place place = ranking_place(ranking, ranking->bases[hit->image].unit + hit->unit);
     hit->evidence = find_evidence(ranking, &place);
     if (!hit->is_linear)
         return;
@@ -438,14 +438,14 @@ static bool is_worse(const struct candidate *a, const struct candidate *b)
     return a->value < b->value || (a->value == b->value && a->unit > b->unit);
 }
 
-static void swap(struct candidate *a, struct candidate *b)
+static void swap_candidates(struct candidate *a, struct candidate *b)
 {
     struct candidate kept = *a;
     *a = *b;
     *b = kept;
 }
 
-static void sink(struct best *best)
+static void sift_down(struct best *best)
 {
     for (size_t at = 0;;) {
         size_t worst = at;
@@ -454,7 +454,7 @@ static void sink(struct best *best)
                 worst = child;
         if (worst == at)
             return;
-        swap(&best->rows[at], &best->rows[worst]);
+        swap_candidates(&best->rows[at], &best->rows[worst]);
         at = worst;
     }
 }
@@ -464,7 +464,7 @@ static void push_candidate(struct best *best, double value, uint32_t unit)
     size_t at = best->count++;
     best->rows[at] = (struct candidate){value, unit};
     for (; at > 0 && is_worse(&best->rows[at], &best->rows[(at - 1) / 2]); at = (at - 1) / 2)
-        swap(&best->rows[at], &best->rows[(at - 1) / 2]);
+        swap_candidates(&best->rows[at], &best->rows[(at - 1) / 2]);
 }
 
 /* Units come in order, so an equal one is worse than those that are there. */
@@ -474,7 +474,7 @@ static inline void add_candidate(struct best *best, double value, uint32_t unit)
         push_candidate(best, value, unit);
     } else if (value > best->rows[0].value) {
         best->rows[0] = (struct candidate){value, unit};
-        sink(best);
+        sift_down(best);
     }
 }
 
@@ -488,7 +488,7 @@ static double context_value(const double features[RANKER_FEATURES])
     return sum;
 }
 
-static bool is_wanted(const struct ranking *ranking, const struct place *place)
+static bool is_wanted(const struct ranking *ranking, const struct unit_place *place)
 {
     const struct ranker_scope *scope = ranking->scope;
     return !(place->row->flags & UNIT_HEADING) &&
@@ -504,11 +504,11 @@ static void find_candidates(const struct ranking *ranking, uint32_t i, uint32_t 
     uint32_t end = image_units_end(image, document);
     double features[RANKER_FEATURES];
     for (uint32_t unit = image->documents[document].first_unit; unit < end; unit++) {
-        struct place place = {.image = image,
-                              .row = &image->units[unit],
-                              .number = ranking->bases[i].unit + unit,
-                              .unit = unit,
-                              .which = i};
+        struct unit_place place = {.image = image,
+                                   .row = &image->units[unit],
+                                   .number = ranking->bases[i].unit + unit,
+                                   .unit = unit,
+                                   .which = i};
         if (!is_wanted(ranking, &place))
             continue;
         add_candidate(&best[BY_WINDOW], ranking->window[place.number], place.number);
@@ -561,13 +561,13 @@ static int score_candidates(struct ranking *ranking, const uint32_t *units, size
     if (!scored)
         return ETHOS_NOMEM;
     for (size_t i = 0; i < count; i++) {
-        score(ranking, units[i], &scored[i]);
+        score_quickly(ranking, units[i], &scored[i]);
         order[i] = &scored[i];
     }
     qsort(order, count, sizeof *order, compare_hits);
     count = count < RANKER_MAX_HITS ? count : RANKER_MAX_HITS;
     for (size_t i = 0; i < count; i++)
-        complete(ranking, order[i]);
+        score_fully(ranking, order[i]);
     qsort(order, count, sizeof *order, compare_hits);
     *out_count = count < limit ? count : limit;
     for (size_t i = 0; i < *out_count; i++)
@@ -575,8 +575,8 @@ static int score_candidates(struct ranking *ranking, const uint32_t *units, size
     return ETHOS_OK;
 }
 
-static int choose(struct ranking *ranking, size_t limit, struct ranker_hit hits[],
-                  size_t *out_count)
+static int choose_candidates(struct ranking *ranking, size_t limit, struct ranker_hit hits[],
+                             size_t *out_count)
 {
     struct best best[KINDS];
     uint32_t units[RANKER_MAX_CANDIDATES];
@@ -673,20 +673,20 @@ int ranker_rank(const struct ranker_scope *scope, struct ethos_view question, si
     bool enough = false;
     *out_count = 0;
     arena_init(&arena);
-    int code = set_up(&ranking);
+    int code = prepare_scope(&ranking);
     if (code == ETHOS_OK)
         code = ranking_read_question(&ranking, question);
     if (code == ETHOS_OK)
         code = check_evidence(&ranking, &enough);
     if (code == ETHOS_OK && enough)
-        code = make_room(&ranking);
+        code = allocate_ranking(&ranking);
     if (code == ETHOS_OK && enough) {
         ranking.all_dated = is_dated(&ranking.question.facts) && find_all_dated(&ranking);
         ranking_count(&ranking);
         code = find_meaning(&ranking, question);
     }
     if (code == ETHOS_OK && enough)
-        code = choose(&ranking, limit, hits, out_count);
+        code = choose_candidates(&ranking, limit, hits, out_count);
     arena_release(&arena);
     return code ? err_nomem(error) : ETHOS_OK;
 }

@@ -140,7 +140,7 @@ struct ranking {
 };
 
 /* A unit of the scope. */
-struct place {
+struct unit_place {
     const struct image *image;
     const struct image_unit *row;
     uint32_t number; /* in the scope */
@@ -148,7 +148,7 @@ struct place {
     uint32_t which;  /* the image */
 };
 
-struct place ranking_place(const struct ranking *ranking, uint32_t number);
+struct unit_place ranking_place(const struct ranking *ranking, uint32_t number);
 
 double ranking_idf(double rows, double having);
 
@@ -180,9 +180,9 @@ double ranking_related(const struct ranking *ranking, uint32_t unit);
 double ranking_whole(const struct ranking *ranking, uint32_t unit);
 
 /* Of a unit, the features 10 to 12 and 25 to 27, and those that have to be compared, 7 to 9 and 22 to 24. */
-void ranking_set_known(const struct ranking *ranking, const struct place *place,
+void ranking_set_known(const struct ranking *ranking, const struct unit_place *place,
                        double features[RANKER_FEATURES]);
-void ranking_set_compared(const struct ranking *ranking, const struct place *place,
+void ranking_set_compared(const struct ranking *ranking, const struct unit_place *place,
                           double features[RANKER_FEATURES]);
 
 #endif

@@ -15,7 +15,7 @@
 #define LEAST 1e-9           /* stands in for a divisor of 0 */
 #define LEAST_DEVIATION 1e-6 /* is added to each deviation */
 
-static double bm25(double count, double words, double mean, double k1, double b)
+static double bm25_score(double count, double words, double mean, double k1, double b)
 {
     return count * (k1 + 1) / (count + k1 * (1 - b + b * words / mean));
 }
@@ -38,7 +38,7 @@ static void add_to_passages(struct ranking *ranking, const struct question_stem 
         if (*sum == 0)
             ranking->held[ranking->held_count++] = (struct held_passage){match->passage,
                                                                          match->unit};
-        *sum += (float)(bm25(match->count, match->words, mean, K1, B) * idf);
+        *sum += (float)(bm25_score(match->count, match->words, mean, K1, B) * idf);
         ranking->passage_held[match->passage] += (float)held;
     }
 }
@@ -83,7 +83,7 @@ static void add_quarters(struct ranking *ranking, uint32_t unit, uint32_t quarte
 /* Four times the words of the window around a unit. */
 static double window_quarters(const struct ranking *ranking, uint32_t unit)
 {
-    struct place place = ranking_place(ranking, unit);
+    struct unit_place place = ranking_place(ranking, unit);
     const struct image *image = place.image;
     unsigned flags = place.row->flags;
     double quarters = 4.0 * image_unit_words(image, place.unit);
@@ -118,8 +118,8 @@ static void add_to_windows(struct ranking *ranking, const struct question_stem *
         uint32_t unit = ranking->touched[i];
         if (ranking->window_words[unit] == 0)
             ranking->window_words[unit] = (float)(window_quarters(ranking, unit) / 4);
-        ranking->window[unit] += (float)(bm25(ranking->quarters[unit] / 4.0,
-                                              ranking->window_words[unit], mean, K1, B) *
+        ranking->window[unit] += (float)(bm25_score(ranking->quarters[unit] / 4.0,
+                                                    ranking->window_words[unit], mean, K1, B) *
                                          stem->idf);
         ranking->quarters[unit] = 0;
     }
@@ -147,8 +147,9 @@ static void add_to_sessions(struct ranking *ranking, const struct question_stem 
     double idf = ranking_idf(ranking->live.group, (double)ranking->touched_count);
     for (size_t i = 0; i < ranking->touched_count; i++) {
         uint32_t group = ranking->touched[i];
-        ranking->session[group] += bm25(ranking->quarters[group], ranking->session_words[group],
-                                        mean, SESSION_K1, SESSION_B) *
+        ranking->session[group] += bm25_score(ranking->quarters[group],
+                                              ranking->session_words[group], mean, SESSION_K1,
+                                              SESSION_B) *
                                    idf;
         ranking->quarters[group] = 0;
     }
@@ -160,7 +161,7 @@ struct sum {
     double values, squares;
 };
 
-static void add_value(struct sum *sum, double value)
+static void add_to_sum(struct sum *sum, double value)
 {
     sum->values += value;
     sum->squares += value * value;
@@ -170,26 +171,26 @@ static void add_values(const struct ranking *ranking, uint32_t unit, unsigned fl
                        struct sum sums[RANKER_FEATURES])
 {
     double own = ranking->bm25[unit];
-    add_value(&sums[F_BM25_WINDOW], ranking->window[unit]);
+    add_to_sum(&sums[F_BM25_WINDOW], ranking->window[unit]);
     if (own == 0)
         return;
-    add_value(&sums[F_BM25], own);
-    add_value(&sums[F_COVERAGE], ranking->coverage[unit]);
+    add_to_sum(&sums[F_BM25], own);
+    add_to_sum(&sums[F_COVERAGE], ranking->coverage[unit]);
     // what a unit is worth to its neighbours
     if (flags & UNIT_HAS_PREV)
-        add_value(&sums[F_BM25_NEXT], own);
+        add_to_sum(&sums[F_BM25_NEXT], own);
     if (flags & UNIT_HAS_NEXT)
-        add_value(&sums[F_BM25_PREV], own);
+        add_to_sum(&sums[F_BM25_PREV], own);
     if (flags & UNIT_HAS_PREV2)
-        add_value(&sums[F_BM25_NEXT2], own);
+        add_to_sum(&sums[F_BM25_NEXT2], own);
     if (flags & UNIT_HAS_NEXT2)
-        add_value(&sums[F_BM25_PREV2], own);
+        add_to_sum(&sums[F_BM25_PREV2], own);
     if (flags & UNIT_HAS_NEXT && flags & UNIT_ASKS)
-        add_value(&sums[F_PREV_QUESTION], own);
+        add_to_sum(&sums[F_PREV_QUESTION], own);
 }
 
-static void add_document(const struct ranking *ranking, size_t i, uint32_t document,
-                         struct sum sums[RANKER_FEATURES])
+static void add_document_sums(const struct ranking *ranking, size_t i, uint32_t document,
+                              struct sum sums[RANKER_FEATURES])
 {
     const struct image *image = &ranking->scope->images[i];
     double session = ranking->session[ranking->bases[i].group + image->documents[document].group];
@@ -214,7 +215,7 @@ static void find_standards(struct ranking *ranking)
     for (size_t i = 0; i < ranking->scope->count; i++)
         for (uint32_t d = 0; d < ranking->scope->images[i].counts.documents; d++)
             if (!image_is_gone(&ranking->scope->images[i], d))
-                add_document(ranking, i, d, sums);
+                add_document_sums(ranking, i, d, sums);
     for (size_t f = 0; f < RANKER_FEATURES; f++)
         ranking->standards[f] = ranking_standard_of(sums[f].values, sums[f].squares, n);
 }

@@ -41,14 +41,14 @@ struct sums {
     double values, squares, count;
 };
 
-static void add_value(struct sums *sums, double value)
+static void add_to_sums(struct sums *sums, double value)
 {
     sums->values += value;
     sums->squares += value * value;
     sums->count++;
 }
 
-static float dot(const float *a, const float *b)
+static float dot_vectors(const float *a, const float *b)
 {
     float sum = 0;
     for (size_t i = 0; i < WORD_VECTOR; i++)
@@ -83,7 +83,7 @@ struct comparing {
 };
 
 /* Of several images that have the same word it is counted once. */
-static void note_nearest(struct related *self, const struct near *near)
+static void insert_nearest(struct related *self, const struct near *near)
 {
     size_t at = self->nearest_count;
     while (at > 0 && self->nearest[at - 1].cosine < near->cosine)
@@ -100,7 +100,7 @@ static void note_nearest(struct related *self, const struct near *near)
     self->nearest[at] = *near;
 }
 
-static void note_near(void *arg, size_t word, uint32_t number, float cosine)
+static void add_near_stem(void *arg, size_t word, uint32_t number, float cosine)
 {
     struct comparing *self = arg;
     struct related *related = &self->words[word];
@@ -119,11 +119,11 @@ static void note_near(void *arg, size_t word, uint32_t number, float cosine)
         return;
     related->near = rows;
     rows[related->count++] = near;
-    note_nearest(related, &near);
+    insert_nearest(related, &near);
 }
 
 /* The best of each unit, of the stem that is counted. */
-static void note_best(struct ranking *ranking, float *best, uint32_t unit, float cosine)
+static void keep_best_cosine(struct ranking *ranking, float *best, uint32_t unit, float cosine)
 {
     if (best[unit] <= 0)
         ranking->touched[ranking->touched_count++] = unit;
@@ -131,7 +131,7 @@ static void note_best(struct ranking *ranking, float *best, uint32_t unit, float
         best[unit] = cosine;
 }
 
-static void note_stem(struct ranking *ranking, const struct near *near, float *best)
+static void add_stem_cosines(struct ranking *ranking, const struct near *near, float *best)
 {
     const struct image *image = &ranking->scope->images[near->image];
     char text[WORDS_MAX + 1];
@@ -145,7 +145,7 @@ static void note_stem(struct ranking *ranking, const struct near *near, float *b
         while (image->gone && unit >= image_units_end(image, document))
             document++;
         if (!image_is_gone(image, document))
-            note_best(ranking, best, ranking->bases[near->image].unit + unit, near->cosine);
+            keep_best_cosine(ranking, best, ranking->bases[near->image].unit + unit, near->cosine);
     }
 }
 
@@ -167,10 +167,10 @@ static void add_related(struct ranking *ranking, const struct question_stem *ste
         least = related->nearest[RELATED_WORDS - 1].cosine;
     ranking->touched_count = 0;
     for (size_t m = 0; m < stem->count; m++)
-        note_best(ranking, best, stem->matches[m].unit, own);
+        keep_best_cosine(ranking, best, stem->matches[m].unit, own);
     for (size_t i = 0; related && i < related->count; i++)
         if (related->near[i].cosine >= least)
-            note_stem(ranking, &related->near[i], best);
+            add_stem_cosines(ranking, &related->near[i], best);
     for (size_t i = 0; i < ranking->touched_count; i++) {
         uint32_t unit = ranking->touched[i];
         ranking->meaning->related[unit] += (float)stem->weight * (best[unit] - RELATED_LEAST);
@@ -190,7 +190,7 @@ static int compare_block(struct comparing *self, float *best)
         const struct image *image = &scope->images[self->image];
         if (image->rows)
             word_block_compare(&self->block, image->rows, image->counts.stems, RELATED_LEAST,
-                               note_near, self);
+                               add_near_stem, self);
     }
     for (size_t i = 0; i < self->block.count; i++)
         add_related(self->ranking, self->words[i].stem, &self->words[i], best);
@@ -254,13 +254,14 @@ static void sum_passage(const struct ranking *ranking, const struct image *image
 /* The cosine of two sums of words, less the direction that all have. */
 static float compare_words(const struct meaning *meaning, const float *a, const float *b)
 {
-    float in_a = dot(a, meaning->common), in_b = dot(b, meaning->common);
-    float product = dot(a, b) - in_a * in_b;
-    double lengths = (double)(dot(a, a) - in_a * in_a) * (double)(dot(b, b) - in_b * in_b);
+    float in_a = dot_vectors(a, meaning->common), in_b = dot_vectors(b, meaning->common);
+    float product = dot_vectors(a, b) - in_a * in_b;
+    double lengths = (double)(dot_vectors(a, a) - in_a * in_a) *
+                     (double)(dot_vectors(b, b) - in_b * in_b);
     return lengths > 0 ? (float)(product / number_sqrt(lengths)) : 0;
 }
 
-static float words_of_unit(const struct ranking *ranking, const struct place *place)
+static float words_of_unit(const struct ranking *ranking, const struct unit_place *place)
 {
     struct image_content walk = image_content_of(place->image, place->unit);
     uint32_t end = image_passages_end(place->image, place->unit);
@@ -275,7 +276,7 @@ static float words_of_unit(const struct ranking *ranking, const struct place *pl
     return best;
 }
 
-static float words_at(const struct ranking *ranking, const struct place *place)
+static float words_at(const struct ranking *ranking, const struct unit_place *place)
 {
     float *value = &ranking->meaning->words[place->number];
     if (*value == 0)
@@ -285,7 +286,7 @@ static float words_at(const struct ranking *ranking, const struct place *place)
 
 /* ---- the encoder ----------------------------------------------------------------------------- */
 
-static bool is_name(void *arg, struct ethos_view word)
+static bool is_question_name(void *arg, struct ethos_view word)
 {
     const struct ranking *ranking = arg;
     for (size_t i = 0; i < ranking->question.count; i++)
@@ -303,7 +304,7 @@ static int encode_question(struct ranking *ranking, struct ethos_view text)
     uint32_t rows[ENCODER_MAX_WORDS];
     if (!packed || !encoding)
         return ETHOS_NOMEM;
-    size_t count = encoder_words(model->encoder, text, is_name, ranking, rows);
+    size_t count = encoder_words(model->encoder, text, is_question_name, ranking, rows);
     encoder_encode(model->encoder, rows, count, false, encoding);
     encoder_pack_question(encoding, packed);
     ranking->meaning->question = packed;
@@ -351,7 +352,7 @@ static int compare_wholes(struct ranking *ranking)
     return ETHOS_OK;
 }
 
-static float tokens_of_unit(const struct ranking *ranking, const struct place *place)
+static float tokens_of_unit(const struct ranking *ranking, const struct unit_place *place)
 {
     const struct image_vectors *vectors = ranking->with.vectors;
     uint32_t end = image_passages_end(place->image, place->unit);
@@ -368,7 +369,7 @@ static float tokens_of_unit(const struct ranking *ranking, const struct place *p
 }
 
 /* UNKNOWN where nothing is known. */
-static float tokens_at(const struct ranking *ranking, const struct place *place)
+static float tokens_at(const struct ranking *ranking, const struct unit_place *place)
 {
     float *value = &ranking->meaning->tokens[place->number];
     if (*value == 0)
@@ -378,7 +379,7 @@ static float tokens_at(const struct ranking *ranking, const struct place *place)
 
 /* ---- over all units -------------------------------------------------------------------------- */
 
-typedef void unit_fn(struct ranking *ranking, const struct place *place, void *arg);
+typedef void unit_fn(struct ranking *ranking, const struct unit_place *place, void *arg);
 
 /* Every unit that is searched, or every `step`th of them. */
 static inline __attribute__((always_inline)) void each_unit(struct ranking *ranking, uint32_t step,
@@ -390,11 +391,11 @@ static inline __attribute__((always_inline)) void each_unit(struct ranking *rank
         for (uint32_t d = 0; d < image->counts.documents; d++) {
             uint32_t unit = image->documents[d].first_unit, end = image_units_end(image, d);
             for (; unit < end && !image_is_gone(image, d); unit++) {
-                struct place place = {.image = image,
-                                      .row = &image->units[unit],
-                                      .number = ranking->bases[i].unit + unit,
-                                      .unit = unit,
-                                      .which = i};
+                struct unit_place place = {.image = image,
+                                           .row = &image->units[unit],
+                                           .number = ranking->bases[i].unit + unit,
+                                           .unit = unit,
+                                           .which = i};
                 if (skipped++ % step == 0)
                     each(ranking, &place, arg);
             }
@@ -419,14 +420,14 @@ struct counts {
 /* A unit's value is its own, and that of the previous unit for the one behind it. */
 static void add_shifted(struct sums sums[3], unsigned flags, double value)
 {
-    add_value(&sums[0], value);
+    add_to_sums(&sums[0], value);
     if (flags & UNIT_HAS_NEXT)
-        add_value(&sums[1], value);
+        add_to_sums(&sums[1], value);
     if (flags & UNIT_HAS_PREV)
-        add_value(&sums[2], value);
+        add_to_sums(&sums[2], value);
 }
 
-static void count_unit(struct ranking *ranking, const struct place *place, void *arg)
+static void count_unit(struct ranking *ranking, const struct unit_place *place, void *arg)
 {
     struct counts *counts = arg;
     struct meaning *meaning = ranking->meaning;
@@ -439,18 +440,18 @@ static void count_unit(struct ranking *ranking, const struct place *place, void 
         add_shifted(counts->whole, place->row->flags, whole);
 }
 
-static void sample_unit(struct ranking *ranking, const struct place *place, void *arg)
+static void sample_unit(struct ranking *ranking, const struct unit_place *place, void *arg)
 {
     struct counts *counts = arg;
     struct image_content walk = image_content_of(place->image, place->unit);
     float tokens = tokens_at(ranking, place);
     if (tokens < UNKNOWN)
-        add_value(&counts->tokens, tokens);
+        add_to_sums(&counts->tokens, tokens);
     if (!place->image->rows)
         return;
     float *sum = counts->sampled.rows[counts->sampled.count++];
     sum_passage(ranking, place->image, &walk, sum);
-    double length = number_sqrt((double)dot(sum, sum));
+    double length = number_sqrt((double)dot_vectors(sum, sum));
     for (size_t i = 0; length > 0 && i < WORD_VECTOR; i++)
         counts->common[i] += (double)sum[i] / length;
 }
@@ -468,8 +469,8 @@ static void find_direction(struct meaning *meaning, const struct counts *counts)
 static void compare_sample(const struct meaning *meaning, struct counts *counts)
 {
     for (uint32_t i = 0; i < counts->sampled.count; i++)
-        add_value(&counts->words, (double)compare_words(meaning, counts->sampled.rows[i],
-                                                        meaning->words_of_question));
+        add_to_sums(&counts->words, (double)compare_words(meaning, counts->sampled.rows[i],
+                                                          meaning->words_of_question));
 }
 
 /* Of all units: of those that have no such neighbour it is 0. */
@@ -511,7 +512,7 @@ static void sum_question(struct ranking *ranking)
     }
 }
 
-static int make_room(struct ranking *ranking)
+static int allocate_meaning(struct ranking *ranking)
 {
     struct arena *arena = ranking->arena;
     size_t units = (size_t)ranking->total.unit + 1;
@@ -529,7 +530,7 @@ static int make_room(struct ranking *ranking)
 int ranking_read_meaning(struct ranking *ranking, struct ethos_view text)
 {
     struct counts counts = {.units = 0};
-    int code = make_room(ranking);
+    int code = allocate_meaning(ranking);
     code = code ? code : encode_question(ranking, text);
     code = code ? code : count_related(ranking);
     code = code ? code : compare_wholes(ranking);
@@ -564,52 +565,53 @@ double ranking_whole(const struct ranking *ranking, uint32_t unit)
 }
 
 /* What is not known is like the mean. */
-static double standardised(const struct ranking *ranking, enum feature feature, float value)
+static double standardise(const struct ranking *ranking, enum feature feature, float value)
 {
     return value < UNKNOWN ? ranking_standard(ranking, feature, (double)value) : 0;
 }
 
 /* NULL: a neighbour that there is not, whose values are 0. */
-typedef void set_fn(const struct ranking *ranking, const struct place *place, size_t shift,
+typedef void set_fn(const struct ranking *ranking, const struct unit_place *place, size_t shift,
                     double features[RANKER_FEATURES]);
 
-static void set_known(const struct ranking *ranking, const struct place *place, size_t shift,
+static void set_known(const struct ranking *ranking, const struct unit_place *place, size_t shift,
                       double features[RANKER_FEATURES])
 {
     const struct meaning *meaning = ranking->meaning;
     float related = place ? meaning->related[place->number] : 0;
     float whole = place ? meaning->whole[place->number] : 0;
-    features[F_RELATED + shift] = standardised(ranking, F_RELATED + shift, related);
+    features[F_RELATED + shift] = standardise(ranking, F_RELATED + shift, related);
     if (meaning->encoded)
-        features[F_WHOLE + shift] = standardised(ranking, F_WHOLE + shift, whole);
+        features[F_WHOLE + shift] = standardise(ranking, F_WHOLE + shift, whole);
 }
 
-static void set_compared(const struct ranking *ranking, const struct place *place, size_t shift,
-                         double features[RANKER_FEATURES])
+static void set_compared(const struct ranking *ranking, const struct unit_place *place,
+                         size_t shift, double features[RANKER_FEATURES])
 {
     float words = place ? words_at(ranking, place) : 0;
     float tokens = place && ranking->meaning->encoded ? tokens_at(ranking, place) : 0;
-    features[F_WORDS + shift] = standardised(ranking, F_WORDS + shift, words);
+    features[F_WORDS + shift] = standardise(ranking, F_WORDS + shift, words);
     if (ranking->meaning->encoded)
-        features[F_TOKENS + shift] = standardised(ranking, F_TOKENS + shift, tokens);
+        features[F_TOKENS + shift] = standardise(ranking, F_TOKENS + shift, tokens);
 }
 
-static void set_neighbour(const struct ranking *ranking, const struct place *place, unsigned flag,
-                          int step, size_t shift, set_fn *set, double features[RANKER_FEATURES])
+static void set_neighbour(const struct ranking *ranking, const struct unit_place *place,
+                          unsigned flag, int step, size_t shift, set_fn *set,
+                          double features[RANKER_FEATURES])
 {
     if (!(place->row->flags & flag)) {
         set(ranking, NULL, shift, features);
         return;
     }
-    struct place beside = {.image = place->image,
-                           .row = place->row + step,
-                           .number = place->number + (uint32_t)step,
-                           .unit = place->unit + (uint32_t)step,
-                           .which = place->which};
+    struct unit_place beside = {.image = place->image,
+                                .row = place->row + step,
+                                .number = place->number + (uint32_t)step,
+                                .unit = place->unit + (uint32_t)step,
+                                .which = place->which};
     set(ranking, &beside, shift, features);
 }
 
-static void set_all(const struct ranking *ranking, const struct place *place, set_fn *set,
+static void set_all(const struct ranking *ranking, const struct unit_place *place, set_fn *set,
                     double features[RANKER_FEATURES])
 {
     set(ranking, place, 0, features);
@@ -617,13 +619,13 @@ static void set_all(const struct ranking *ranking, const struct place *place, se
     set_neighbour(ranking, place, UNIT_HAS_NEXT, 1, 2, set, features);
 }
 
-void ranking_set_known(const struct ranking *ranking, const struct place *place,
+void ranking_set_known(const struct ranking *ranking, const struct unit_place *place,
                        double features[RANKER_FEATURES])
 {
     set_all(ranking, place, set_known, features);
 }
 
-void ranking_set_compared(const struct ranking *ranking, const struct place *place,
+void ranking_set_compared(const struct ranking *ranking, const struct unit_place *place,
                           double features[RANKER_FEATURES])
 {
     set_all(ranking, place, set_compared, features);

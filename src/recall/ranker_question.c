@@ -93,7 +93,7 @@ static bool is_role(struct ethos_view folded)
            view_eq(folded, VIEW("system")) || view_eq(folded, VIEW("tool"));
 }
 
-static int add_name(void *arg, const struct word *word)
+static int add_name_stem(void *arg, const struct word *word)
 {
     struct name_walk *walk = arg;
     char stem[WORDS_MAX + 1];
@@ -113,7 +113,7 @@ static void find_names(struct ranking *ranking, const struct word_list *list)
         const struct image *image = &ranking->scope->images[i];
         for (uint32_t s = 0; s < image->counts.speakers; s++) {
             struct name_walk walk = {.question = &ranking->question, .list = list};
-            ranked_words_each(image_speaker(image, s), add_name, &walk);
+            ranked_words_each(image_speaker(image, s), add_name_stem, &walk);
             ranking->named[ranking->bases[i].speaker + s] = walk.named;
         }
     }

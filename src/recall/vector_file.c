@@ -69,22 +69,22 @@ struct vector_file {
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-static size_t aligned(size_t size)
+static size_t align_up(size_t size)
 {
     return (size + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 /* Where the parts of a piece stand behind its header. */
-struct parts {
+struct piece_parts {
     size_t wholes, starts, tokens, end;
 };
 
-static struct parts parts_of(const struct piece_header *header)
+static struct piece_parts parts_of(const struct piece_header *header)
 {
-    struct parts parts;
+    struct piece_parts parts;
     parts.wholes = header->count * sizeof(uint64_t);
     parts.starts = parts.wholes + (size_t)header->count * ENCODER_WHOLE;
-    parts.tokens = parts.starts + aligned(((size_t)header->count + 1) * sizeof(uint32_t));
+    parts.tokens = parts.starts + align_up(((size_t)header->count + 1) * sizeof(uint32_t));
     parts.end = parts.tokens + (size_t)header->words * ENCODER_TOKEN;
     return parts;
 }
@@ -98,7 +98,7 @@ static int add_piece(struct vector_file *self, struct ethos_view bytes, bool add
 {
     const struct piece_header *header = (const void *)bytes.data;
     const char *data = bytes.data + sizeof *header;
-    struct parts parts = parts_of(header);
+    struct piece_parts parts = parts_of(header);
     if (self->count == self->capacity) {
         size_t room = self->capacity ? 2 * self->capacity : 16;
         struct piece *rows = realloc(self->pieces, room * sizeof *rows);
@@ -154,7 +154,8 @@ static int read_pieces(struct vector_file *self)
     return code;
 }
 
-static int map_file(struct vector_file *self, int dir, const char *name, struct ethos_error *error)
+static int map_vector_file(struct vector_file *self, int dir, const char *name,
+                           struct ethos_error *error)
 {
     struct stat info;
     int code = ETHOS_OK;
@@ -182,7 +183,7 @@ int vector_file_open(int dir, const char *name, uint64_t model, struct vector_fi
     if (!self)
         return err_nomem(error);
     self->model = model;
-    int code = dir >= 0 ? map_file(self, dir, name, error) : ETHOS_NOTFOUND;
+    int code = dir >= 0 ? map_vector_file(self, dir, name, error) : ETHOS_NOTFOUND;
     code = code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     if (code == ETHOS_OK && read_pieces(self) != ETHOS_OK)
         code = err_nomem(error);
@@ -280,7 +281,7 @@ static uint64_t hash_at(const struct vector_file *self, const struct slot *slot)
 }
 
 /* The slot of a hash, or the free one where it belongs. */
-static struct slot *find_slot(const struct vector_file *self, uint64_t hash)
+static struct slot *find_hash_slot(const struct vector_file *self, uint64_t hash)
 {
     for (size_t i = (size_t)hash & (self->slot_count - 1);; i = (i + 1) & (self->slot_count - 1)) {
         struct slot *slot = &self->slots[i];
@@ -299,7 +300,7 @@ static bool make_slots(struct vector_file *self)
     self->slots = calloc(self->slot_count, sizeof *self->slots);
     for (uint32_t i = 0; self->slots && i < self->count; i++)
         for (uint32_t at = 0; at < self->pieces[i].vectors.count; at++) {
-            struct slot *slot = find_slot(self, self->pieces[i].vectors.hashes[at]);
+            struct slot *slot = find_hash_slot(self, self->pieces[i].vectors.hashes[at]);
             *slot = (struct slot){i + 1, at};
         }
     return self->slots != NULL;
@@ -311,7 +312,7 @@ bool vector_file_known(void *arg, uint64_t hash, struct passage_vectors *out)
     struct vector_file *self = arg;
     if (hash == 0 || sort_pieces(self) != ETHOS_OK || (!self->slots && !make_slots(self)))
         return false;
-    const struct slot *slot = find_slot(self, hash);
+    const struct slot *slot = find_hash_slot(self, hash);
     if (slot->piece == 0)
         return false;
     const struct vectors *piece = &self->views[slot->piece - 1];
@@ -328,7 +329,7 @@ int vector_file_add(struct vector_file *self, uint64_t image, uint32_t first,
                                   .first = first,
                                   .count = made->count,
                                   .words = (uint32_t)(made->tokens.size / ENCODER_TOKEN)};
-    struct parts parts = parts_of(&header);
+    struct piece_parts parts = parts_of(&header);
     char *bytes = made->count ? calloc(1, sizeof header + parts.end) : NULL;
     if (!bytes)
         return made->count ? err_nomem(error) : ETHOS_OK;
@@ -359,7 +360,7 @@ static bool is_searched(uint64_t image, const uint64_t *images, size_t count)
     return false;
 }
 
-static int write_all(int fd, struct ethos_view bytes, const char *name, struct ethos_error *error)
+static int write_bytes(int fd, struct ethos_view bytes, const char *name, struct ethos_error *error)
 {
     return os_write_all(fd, bytes.data, bytes.size) != 0 ? err_errno(error, errno, name) : ETHOS_OK;
 }
@@ -369,10 +370,10 @@ static int write_pieces(const struct vector_file *self, int fd, const char *name
 {
     struct file_header header = {.version = FILE_VERSION, .model = self->model};
     memcpy(header.magic, FILE_MAGIC, sizeof header.magic);
-    int code = write_all(fd, view_of((const char *)&header, sizeof header), name, error);
+    int code = write_bytes(fd, view_of((const char *)&header, sizeof header), name, error);
     for (size_t i = 0; code == ETHOS_OK && i < self->count; i++)
         if (is_searched(self->pieces[i].image, images, count))
-            code = write_all(fd, self->pieces[i].bytes, name, error);
+            code = write_bytes(fd, self->pieces[i].bytes, name, error);
     return code;
 }
 
@@ -395,7 +396,7 @@ static int write_anew(const struct vector_file *self, int dir, const char *name,
 }
 
 /* Whether the file that was opened is still the one of that name, and nothing was added to it. */
-static bool is_same_file(const struct vector_file *self, int fd)
+static bool is_file_unchanged(const struct vector_file *self, int fd)
 {
     struct stat info;
     return os_fstat(fd, &info) == 0 && info.st_dev == self->device && info.st_ino == self->inode &&
@@ -408,7 +409,7 @@ static int write_added(const struct vector_file *self, int fd, const char *name,
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < self->count; i++)
         if (self->pieces[i].added)
-            code = write_all(fd, self->pieces[i].bytes, name, error);
+            code = write_bytes(fd, self->pieces[i].bytes, name, error);
     return code;
 }
 
@@ -436,7 +437,7 @@ int vector_file_save(struct vector_file *self, int dir, const char *name, const 
     }
     anew = anew || self->torn || unused > used;
     int fd = anew ? -1 : os_open_beneath(dir, name, O_WRONLY | O_APPEND | O_NOFOLLOW, 0);
-    int code = fd >= 0 && is_same_file(self, fd)
+    int code = fd >= 0 && is_file_unchanged(self, fd)
                    ? write_added(self, fd, name, error)
                    : write_anew(self, dir, name, images, count, error);
     if (fd >= 0)

@@ -66,7 +66,7 @@ void vector_builder_clear(struct vector_builder *self)
     str_clear(&self->tokens);
 }
 
-static int add_number(struct str *out, const void *number, size_t size)
+static int append_number(struct str *out, const void *number, size_t size)
 {
     return str_add(out, view_of(number, size));
 }
@@ -82,7 +82,7 @@ static void add_bytes(struct str *out, const int8_t *bytes, size_t size)
 }
 
 /* Encodes a text; its vectors are added. */
-static void encode(struct vector_builder *self, struct ethos_view text)
+static void encode_text(struct vector_builder *self, struct ethos_view text)
 {
     struct encoding *encoding = self->encoding;
     uint32_t rows[ENCODER_MAX_WORDS];
@@ -102,20 +102,20 @@ static int begin_passage(struct vector_builder *self, uint64_t hash)
 {
     uint32_t words = word_count(self);
     if (self->starts.size == 0)
-        add_number(&self->starts, &words, sizeof words);
-    return add_number(&self->hashes, &hash, sizeof hash);
+        append_number(&self->starts, &words, sizeof words);
+    return append_number(&self->hashes, &hash, sizeof hash);
 }
 
 static int end_passage(struct vector_builder *self)
 {
     uint32_t words = word_count(self);
     self->count++;
-    int code = add_number(&self->starts, &words, sizeof words);
+    int code = append_number(&self->starts, &words, sizeof words);
     code = code ? code : str_code(&self->wholes);
     return code ? code : str_code(&self->tokens);
 }
 
-static int add_passage(struct vector_builder *self, struct ethos_view text)
+static int add_passage_vectors(struct vector_builder *self, struct ethos_view text)
 {
     struct passage_vectors known;
     uint64_t hash = hash_mix(0, text);
@@ -125,7 +125,7 @@ static int add_passage(struct vector_builder *self, struct ethos_view text)
         add_bytes(&self->tokens, known.tokens, (size_t)known.words * ENCODER_TOKEN);
     } else if (code == ETHOS_OK) {
         self->encoded++;
-        encode(self, text);
+        encode_text(self, text);
     }
     return code ? code : end_passage(self);
 }
@@ -135,17 +135,17 @@ struct unit_walk {
     struct ethos_view text;
 };
 
-static int add_part(void *arg, size_t start, size_t end)
+static int add_passage_part(void *arg, size_t start, size_t end)
 {
     struct unit_walk *walk = arg;
-    return add_passage(walk->builder, view_of(walk->text.data + start, end - start));
+    return add_passage_vectors(walk->builder, view_of(walk->text.data + start, end - start));
 }
 
 int vector_builder_add(struct vector_builder *self, struct ethos_view unit,
                        struct ethos_error *error)
 {
     struct unit_walk walk = {self, unit};
-    return passages_each(unit, add_part, &walk) ? err_nomem(error) : ETHOS_OK;
+    return passages_each(unit, add_passage_part, &walk) ? err_nomem(error) : ETHOS_OK;
 }
 
 int vector_builder_skip(struct vector_builder *self, uint32_t count, struct ethos_error *error)

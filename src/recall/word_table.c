@@ -23,7 +23,7 @@ static struct ethos_view line_around(struct ethos_view text, size_t at)
 }
 
 /* The row that a line names, if the table has so many. */
-static uint32_t read_row(const struct word_table *table, struct ethos_view digits)
+static uint32_t parse_row_number(const struct word_table *table, struct ethos_view digits)
 {
     uint32_t row = 0;
     for (size_t i = 0; i < digits.size && i < 9; i++)
@@ -31,8 +31,8 @@ static uint32_t read_row(const struct word_table *table, struct ethos_view digit
     return row <= word_table_count(table) ? row : 0;
 }
 
-static uint32_t find_line(const struct word_table *table, struct ethos_view lines,
-                          struct ethos_view word)
+static uint32_t find_table_line(const struct word_table *table, struct ethos_view lines,
+                                struct ethos_view word)
 {
     size_t low = 0, high = word.size <= MAX_WORD ? lines.size : 0;
     while (low < high) {
@@ -41,7 +41,7 @@ static uint32_t find_line(const struct word_table *table, struct ethos_view line
         size_t length = blank ? (size_t)(blank - line.data) : line.size;
         int order = memcmp(word.data, line.data, word.size < length ? word.size : length);
         if (order == 0 && word.size == length)
-            return blank ? read_row(table, view_from(line, length + 1)) : 0;
+            return blank ? parse_row_number(table, view_from(line, length + 1)) : 0;
         if (order < 0 || (order == 0 && word.size < length))
             high = (size_t)(line.data - lines.data);
         else
@@ -52,12 +52,12 @@ static uint32_t find_line(const struct word_table *table, struct ethos_view line
 
 uint32_t word_table_find(const struct word_table *table, struct ethos_view word)
 {
-    return find_line(table, table->words, word);
+    return find_table_line(table, table->words, word);
 }
 
 uint32_t word_table_find_stem(const struct word_table *table, struct ethos_view stem)
 {
-    return find_line(table, table->stems, stem);
+    return find_table_line(table, table->stems, stem);
 }
 
 const int8_t *word_table_row(const struct word_table *table, uint32_t row)
@@ -117,7 +117,7 @@ void word_block_add(struct word_block *block, uint32_t row)
 
 /* The products of a row with all words of a block; what follows the row is read, too, and multiplied with 0. */
 static inline __attribute__((always_inline)) void
-multiply(const struct word_block *block, const int8_t *row, int products[WORD_BLOCK])
+multiply_rows(const struct word_block *block, const int8_t *row, int products[WORD_BLOCK])
 {
     int16_t wide[WORD_ROOM];
     for (size_t i = 0; i < WORD_ROOM; i++)
@@ -145,7 +145,8 @@ VECTORS static void compare_rows(const struct word_block *block, const struct wo
             __builtin_prefetch(first + (size_t)(rows[i + AHEAD].row - 1) * WORD_VECTOR);
         if (row - 1 >= known || rows[i].length <= 0)
             continue;
-        multiply(block, row == known ? last : first + (size_t)(row - 1) * WORD_VECTOR, products);
+        multiply_rows(block, row == known ? last : first + (size_t)(row - 1) * WORD_VECTOR,
+                      products);
         for (size_t w = 0; w < block->count; w++) {
             float lengths = rows[i].length * block->lengths[w];
             if ((float)products[w] >= least * lengths && lengths > 0)

@@ -20,8 +20,8 @@
 
 /* ---- opening ----------------------------------------------------------------------------------- */
 
-static int open_folder(int root, const char *scope, bool create, int *out,
-                       struct ethos_error *error)
+static int open_queue_folder(int root, const char *scope, bool create, int *out,
+                             struct ethos_error *error)
 {
     char folder[SCOPE_FOLDER_SIZE];
     int code = scope_folder(scope, folder, error);
@@ -42,7 +42,7 @@ static bool is_expired(const struct pending_queue *self, const struct pending *p
     return pending->proposed_ms <= self->now_ms - self->limits.days * DAY_MS;
 }
 
-static struct pending_line *add_line(struct pending_queue *self)
+static struct pending_line *add_queue_line(struct pending_queue *self)
 {
     struct pending_line *lines = arena_grow(&self->arena, self->lines, self->count, &self->capacity,
                                             sizeof *lines);
@@ -65,13 +65,13 @@ static int parse_line(struct ethos_view line, json_t **out)
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
 
-static int read_lines(struct pending_queue *self, struct ethos_error *error)
+static int read_queue_lines(struct pending_queue *self, struct ethos_error *error)
 {
     struct ethos_view rest = str_view(&self->text), raw;
     while (view_line(&rest, &raw)) {
         if (view_blank(raw))
             continue;
-        struct pending_line *line = add_line(self);
+        struct pending_line *line = add_queue_line(self);
         if (!line)
             return err_nomem(error);
         line->raw = raw;
@@ -87,14 +87,15 @@ static int read_lines(struct pending_queue *self, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int start(int root, const char *scope, const struct pending_limits *limits, int64_t now_ms,
-                 bool locks, struct pending_queue *out, struct ethos_error *error)
+static int open_queue(int root, const char *scope, const struct pending_limits *limits,
+                      int64_t now_ms, bool locks, struct pending_queue *out,
+                      struct ethos_error *error)
 {
     *out = (struct pending_queue){.dir = -1, .lock = -1, .now_ms = now_ms, .limits = *limits};
     snprintf(out->scope, sizeof out->scope, "%s", scope);
     arena_init(&out->arena);
     str_init(&out->text, PENDING_MAX_BYTES + 1);
-    int code = open_folder(root, scope, locks, &out->dir, error);
+    int code = open_queue_folder(root, scope, locks, &out->dir, error);
     if (code == ETHOS_OK && locks)
         code = home_lock(out->dir, LOCK_NAME, &out->lock, error);
     if (code != ETHOS_OK || out->dir < 0)
@@ -102,19 +103,19 @@ static int start(int root, const char *scope, const struct pending_limits *limit
     code = home_read(out->dir, PENDING_FILE, PENDING_MAX_BYTES, &out->text, NULL, error);
     if (code == ETHOS_NOTFOUND)
         return ETHOS_OK;
-    return code == ETHOS_OK ? read_lines(out, error) : code;
+    return code == ETHOS_OK ? read_queue_lines(out, error) : code;
 }
 
 int pending_queue_read(int root, const char *scope, const struct pending_limits *limits,
                        int64_t now_ms, struct pending_queue *out, struct ethos_error *error)
 {
-    return start(root, scope, limits, now_ms, false, out, error);
+    return open_queue(root, scope, limits, now_ms, false, out, error);
 }
 
 int pending_queue_open(int root, const char *scope, const struct pending_limits *limits,
                        int64_t now_ms, struct pending_queue *out, struct ethos_error *error)
 {
-    return start(root, scope, limits, now_ms, true, out, error);
+    return open_queue(root, scope, limits, now_ms, true, out, error);
 }
 
 void pending_queue_release(struct pending_queue *self)
@@ -172,7 +173,7 @@ static struct pending_line *find_oldest(struct pending_queue *self, size_t *out_
 int pending_queue_add(struct pending_queue *self, json_t *row, struct ethos_error *error)
 {
     size_t waiting;
-    struct pending_line *oldest, *line = row ? add_line(self) : NULL;
+    struct pending_line *oldest, *line = row ? add_queue_line(self) : NULL;
     if (!line || !pending_read(row, &line->pending)) {
         json_decref(row);
         return err_nomem(error);
@@ -261,7 +262,7 @@ struct saving {
     bool changed;
 };
 
-static int collect(struct pending_queue *self, struct saving *saving)
+static int collect_saved_lines(struct pending_queue *self, struct saving *saving)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < self->count; i++) {
@@ -283,7 +284,7 @@ int pending_queue_save(struct pending_queue *self, struct ethos_error *error)
     str_init(&saving.tombstones, PENDING_MAX_BYTES);
     str_init(&saving.closed, PENDING_MAX_BYTES);
     str_init(&saving.queue, PENDING_MAX_BYTES);
-    int code = collect(self, &saving);
+    int code = collect_saved_lines(self, &saving);
     if (code != ETHOS_OK)
         code = code == ETHOS_LIMIT ? err_set(error, code, PENDING_FILE ": too much waits here")
                                    : err_nomem(error);
@@ -362,7 +363,7 @@ int pending_queue_find_tombstone(int root, const char *scope, const char *fact_h
     int dir;
     struct str text;
     *out_reason = NULL;
-    int code = open_folder(root, scope, false, &dir, error);
+    int code = open_queue_folder(root, scope, false, &dir, error);
     if (code != ETHOS_OK || dir < 0)
         return code;
     str_init(&text, PENDING_MAX_BYTES + 1);

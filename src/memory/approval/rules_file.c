@@ -38,7 +38,7 @@ static bool has_line(struct ethos_view text, const char *line)
 }
 
 /* The list stands at the end of the file, for it is the only thing in it. */
-static int add_line(struct ethos_view before, bool has_rules, const char *line, struct str *out)
+static int append_rule(struct ethos_view before, bool has_rules, const char *line, struct str *out)
 {
     str_add(out, view_trim_end(before));
     if (out->size > 0)
@@ -63,7 +63,7 @@ static int append_locked(int home, const char *line, struct ethos_error *error)
         code = ETHOS_OK;
     bool there = code == ETHOS_OK && has_line(str_view(&text), line);
     if (code == ETHOS_OK && !there) {
-        add_line(str_view(&text), policy.count > 0, line, &after);
+        append_rule(str_view(&text), policy.count > 0, line, &after);
         code = str_code(&after) == ETHOS_OK
                    ? policy_parse(str_view(&after), &arena, &policy, error)
                    : err_set(error, ETHOS_LIMIT, POLICY_FILE ": too large");

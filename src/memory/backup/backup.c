@@ -41,7 +41,7 @@ struct path_list {
     size_t count, capacity;
 };
 
-struct walk {
+struct backup_walk {
     struct ethos *ethos;
     const struct backup_how *how;
     struct backup_target target;
@@ -57,8 +57,8 @@ struct walk {
     bool locked, deep;
 };
 
-static int push(struct walk *walk, struct path_list *list, const char *path,
-                struct ethos_error *error)
+static int push_path(struct backup_walk *walk, struct path_list *list, const char *path,
+                     struct ethos_error *error)
 {
     const char **grown = arena_grow(&walk->arena, list->list, list->count, &list->capacity,
                                     sizeof *grown);
@@ -70,8 +70,8 @@ static int push(struct walk *walk, struct path_list *list, const char *path,
     return ETHOS_OK;
 }
 
-static int note_skipped(struct walk *walk, const char *path, const char *reason,
-                        struct ethos_error *error)
+static int add_skipped_path(struct backup_walk *walk, const char *path, const char *reason,
+                            struct ethos_error *error)
 {
     json_t *name = json_text(view_str(path));
     json_t *row = json_pack("{s:o, s:s}", "path", name, "reason", reason);
@@ -80,14 +80,14 @@ static int note_skipped(struct walk *walk, const char *path, const char *reason,
 
 /* ---- one file ------------------------------------------------------------------------------- */
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool is_unchanged_file(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_size == b->st_size &&
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 /* ETHOS_BUSY when it changed meanwhile: what was written of it is taken back. */
-static int copy_once(struct walk *walk, int fd, const char *path, struct ethos_error *error)
+static int copy_once(struct backup_walk *walk, int fd, const char *path, struct ethos_error *error)
 {
     struct backup_target *target = &walk->target;
     struct stat before, after;
@@ -105,7 +105,7 @@ static int copy_once(struct walk *walk, int fd, const char *path, struct ethos_e
     }
     if (code == ETHOS_OK && got < 0)
         code = err_errno(error, errno, path);
-    if (code == ETHOS_OK && (os_fstat(fd, &after) != 0 || !is_same(&before, &after)))
+    if (code == ETHOS_OK && (os_fstat(fd, &after) != 0 || !is_unchanged_file(&before, &after)))
         code = err_set(error, ETHOS_BUSY, "%s changed while it was copied", path);
     if (code == ETHOS_OK)
         code = backup_end(target, error);
@@ -115,7 +115,7 @@ static int copy_once(struct walk *walk, int fd, const char *path, struct ethos_e
 }
 
 /* A file that is gone by now is none. */
-static int copy_file(struct walk *walk, int dir, const char *name, const char *path,
+static int copy_file(struct backup_walk *walk, int dir, const char *name, const char *path,
                      struct ethos_error *error)
 {
     int code = ETHOS_BUSY;
@@ -136,7 +136,7 @@ static int copy_file(struct walk *walk, int dir, const char *name, const char *p
 }
 
 /* A text is copied as the store reads it: only links that it follows are. */
-static int copy_link(struct walk *walk, const char *name, const char *path,
+static int copy_link(struct backup_walk *walk, const char *name, const char *path,
                      struct ethos_error *error)
 {
     const struct ethos_read_how how = {0};
@@ -145,7 +145,7 @@ static int copy_link(struct walk *walk, const char *name, const char *path,
     if (walk->scope && !scope_is_tree(walk->scope) && scope_key_safe(name, NULL) == ETHOS_OK)
         code = walk->store->ops->read(walk->store, walk->scope, name, &how, &text, NULL);
     if (code != ETHOS_OK)
-        return note_skipped(walk, path, "a symbolic link", error);
+        return add_skipped_path(walk, path, "a symbolic link", error);
     code = backup_begin(&walk->target, path, text.size, 0600, os_now_ms() / 1000, error);
     if (code == ETHOS_OK)
         code = backup_data(&walk->target, text.data, text.size, error);
@@ -157,9 +157,10 @@ static int copy_link(struct walk *walk, const char *name, const char *path,
 
 /* ---- one folder ----------------------------------------------------------------------------- */
 
-static int copy_folder(struct walk *walk, int dir, const char *path, struct ethos_error *error);
+static int copy_folder(struct backup_walk *walk, int dir, const char *path,
+                       struct ethos_error *error);
 
-static int copy_below(struct walk *walk, int dir, const char *name, const char *path,
+static int copy_below(struct backup_walk *walk, int dir, const char *name, const char *path,
                       struct ethos_error *error)
 {
     int fd = os_openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
@@ -173,12 +174,12 @@ static int copy_below(struct walk *walk, int dir, const char *name, const char *
     return code;
 }
 
-static int visit_folder(struct walk *walk, int dir, const char *name, const char *path,
-                        struct ethos_error *error)
+static int backup_folder(struct backup_walk *walk, int dir, const char *name, const char *path,
+                         struct ethos_error *error)
 {
     char conflicts[BACKUP_MAX_PATH + 16];
     if (strcmp(name, ".git") == 0)
-        return note_skipped(walk, path, "a git repository", error);
+        return add_skipped_path(walk, path, "a git repository", error);
     if (strcmp(name, ".mem") == 0) {
         snprintf(conflicts, sizeof conflicts, "%s/conflicts", path);
         return copy_below(walk, dir, ".mem/conflicts", conflicts, error);
@@ -186,32 +187,32 @@ static int visit_folder(struct walk *walk, int dir, const char *name, const char
     if (backup_class(path) == BACKUP_LOCAL)
         return ETHOS_OK;
     if (backup_class(path) == BACKUP_SECRET && !walk->how->keys)
-        return note_skipped(walk, path, "keys: --with-keys includes them", error);
+        return add_skipped_path(walk, path, "keys: --with-keys includes them", error);
     if (walk->deep || strcmp(name, "history-blobs") == 0)
         return copy_below(walk, dir, name, path, error);
-    return push(walk, &walk->folders, path, error);
+    return push_path(walk, &walk->folders, path, error);
 }
 
-static int visit_file(struct walk *walk, int dir, const char *name, const char *path,
-                      struct ethos_error *error)
+static int backup_file(struct backup_walk *walk, int dir, const char *name, const char *path,
+                       struct ethos_error *error)
 {
     switch (backup_class(path)) {
     case BACKUP_LOCAL:
         return ETHOS_OK;
     case BACKUP_SECRET:
         if (!walk->how->keys)
-            return note_skipped(walk, path, "keys: --with-keys includes them", error);
+            return add_skipped_path(walk, path, "keys: --with-keys includes them", error);
         break;
     case BACKUP_DATABASE:
-        return push(walk, &walk->databases, path, error);
+        return push_path(walk, &walk->databases, path, error);
     default:
         break;
     }
     return copy_file(walk, dir, name, path, error);
 }
 
-static int visit(struct walk *walk, int dir, const char *name, const char *folder,
-                 struct ethos_error *error)
+static int backup_path(struct backup_walk *walk, int dir, const char *name, const char *folder,
+                       struct ethos_error *error)
 {
     char path[BACKUP_MAX_PATH + 1];
     struct stat st;
@@ -222,17 +223,17 @@ static int visit(struct walk *walk, int dir, const char *name, const char *folde
         return ETHOS_OK;
     if ((size_t)size >= sizeof path || !utf8_valid(view_str(name)) ||
         (backup_class(path) != BACKUP_LOCAL && backup_check_path(path, NULL) != ETHOS_OK))
-        return note_skipped(walk, path, "its name cannot be in a backup", error);
+        return add_skipped_path(walk, path, "its name cannot be in a backup", error);
     if (S_ISDIR(st.st_mode))
-        return visit_folder(walk, dir, name, path, error);
+        return backup_folder(walk, dir, name, path, error);
     if (S_ISREG(st.st_mode))
-        return visit_file(walk, dir, name, path, error);
+        return backup_file(walk, dir, name, path, error);
     if (S_ISLNK(st.st_mode))
         return copy_link(walk, name, path, error);
-    return note_skipped(walk, path, "neither a file nor a folder", error);
+    return add_skipped_path(walk, path, "neither a file nor a folder", error);
 }
 
-static bool has_name(const struct dir_names *names, const char *name)
+static bool contains_name(const struct dir_names *names, const char *name)
 {
     for (size_t i = 0; i < names->count; i++)
         if (strcmp(names->list[i], name) == 0)
@@ -240,7 +241,8 @@ static bool has_name(const struct dir_names *names, const char *name)
     return false;
 }
 
-static int copy_folder(struct walk *walk, int dir, const char *path, struct ethos_error *error)
+static int copy_folder(struct backup_walk *walk, int dir, const char *path,
+                       struct ethos_error *error)
 {
     struct arena arena;
     struct dir_names names;
@@ -250,10 +252,10 @@ static int copy_folder(struct walk *walk, int dir, const char *path, struct etho
                    : err_errno(error, errno, *path ? path : "home");
     // Somebody has begun to write to a scope that had no lock: nothing of it was copied yet.
     if (code == ETHOS_OK && walk->scope && !walk->locked && !walk->deep &&
-        has_name(&names, HISTORY))
+        contains_name(&names, HISTORY))
         code = STORE_FILES_AGAIN;
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
-        code = visit(walk, dir, names.list[i], path, error);
+        code = backup_path(walk, dir, names.list[i], path, error);
     arena_release(&arena);
     return code;
 }
@@ -309,14 +311,14 @@ bool backup_scope(const char *path, char out[ETHOS_MAX_SCOPE])
 }
 
 struct held {
-    struct walk *walk;
+    struct backup_walk *walk;
     const char *path, *scope;
 };
 
 static int copy_held(void *arg, int dir, const char *shown, bool locked, struct ethos_error *error)
 {
     const struct held *held = arg;
-    struct walk *walk = held->walk;
+    struct backup_walk *walk = held->walk;
     size_t folders = walk->folders.count, databases = walk->databases.count;
     (void)shown;
     walk->scope = held->scope;
@@ -332,7 +334,7 @@ static int copy_held(void *arg, int dir, const char *shown, bool locked, struct 
     return code;
 }
 
-static int copy_path(struct walk *walk, const char *path, struct ethos_error *error)
+static int copy_path(struct backup_walk *walk, const char *path, struct ethos_error *error)
 {
     char scope[ETHOS_MAX_SCOPE];
     if (backup_scope(path, scope)) {
@@ -369,7 +371,7 @@ static int check_header(int root, const char *path, bool *out, struct ethos_erro
     return code;
 }
 
-static int copy_database(struct walk *walk, const char *path, struct ethos_error *error)
+static int copy_database(struct backup_walk *walk, const char *path, struct ethos_error *error)
 {
     char from[PATH_MAX];
     bool database = false;
@@ -403,7 +405,8 @@ static const char *remedy_of(const char *backend)
 }
 
 /* personality NULL: the home's own backend. */
-static int note_backend(struct walk *walk, const char *personality, struct ethos_error *error)
+static int report_backend(struct backup_walk *walk, const char *personality,
+                          struct ethos_error *error)
 {
     const struct config *home, *own = NULL;
     if (service_config(walk->ethos, personality, &home, &own, error) != ETHOS_OK)
@@ -419,17 +422,17 @@ static int note_backend(struct walk *walk, const char *personality, struct ethos
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int walk_home(struct walk *walk, struct ethos_error *error)
+static int walk_home(struct backup_walk *walk, struct ethos_error *error)
 {
     char personality[ETHOS_MAX_ID + 1];
-    int code = note_backend(walk, NULL, error);
+    int code = report_backend(walk, NULL, error);
     if (code == ETHOS_OK)
-        code = push(walk, &walk->folders, "", error);
+        code = push_path(walk, &walk->folders, "", error);
     for (size_t i = 0; code == ETHOS_OK && i < walk->folders.count; i++) {
         const char *path = walk->folders.list[i];
         code = copy_path(walk, path, error);
         if (code == ETHOS_OK && id_between(path, "personalities/", "", personality))
-            code = note_backend(walk, personality, error);
+            code = report_backend(walk, personality, error);
     }
     for (size_t i = 0; code == ETHOS_OK && i < walk->databases.count; i++)
         code = copy_database(walk, walk->databases.list[i], error);
@@ -438,11 +441,11 @@ static int walk_home(struct walk *walk, struct ethos_error *error)
     return code;
 }
 
-static int open_walk(struct ethos *ethos, const struct backup_how *how, struct walk *walk,
+static int open_walk(struct ethos *ethos, const struct backup_how *how, struct backup_walk *walk,
                      struct ethos_error *error)
 {
     const struct config *home;
-    *walk = (struct walk){.ethos = ethos, .how = how, .root = -1};
+    *walk = (struct backup_walk){.ethos = ethos, .how = how, .root = -1};
     walk->target = (struct backup_target){
         .stop = &how->stop, .fd = -1, .dir = -1, .file = -1, .files = json_object()};
     arena_init(&walk->arena);
@@ -469,7 +472,7 @@ static int open_walk(struct ethos *ethos, const struct backup_how *how, struct w
     return store_files.open(&setup, &walk->store, error);
 }
 
-static void close_walk(struct walk *walk)
+static void close_walk(struct backup_walk *walk)
 {
     if (walk->store)
         walk->store->ops->close(walk->store);
@@ -486,13 +489,13 @@ static void close_walk(struct walk *walk)
 
 /* ---- the file or folder ---------------------------------------------------------------------- */
 
-struct place {
+struct backup_destination {
     char path[PATH_MAX];    /* without a slash at its end */
     char partial[PATH_MAX]; /* what it is called until it is whole */
     bool folder, there;
 };
 
-static int check_free(const struct place *place, const struct backup_how *how,
+static int check_free(const struct backup_destination *place, const struct backup_how *how,
                       struct ethos_error *error)
 {
     struct arena arena;
@@ -516,7 +519,8 @@ static int check_free(const struct place *place, const struct backup_how *how,
 }
 
 /* Not into what is being copied. */
-static int check_outside(const struct place *place, struct walk *walk, struct ethos_error *error)
+static int check_outside(const struct backup_destination *place, struct backup_walk *walk,
+                         struct ethos_error *error)
 {
     char parent[PATH_MAX], real[PATH_MAX], home[PATH_MAX];
     const char *slash = strrchr(place->path, '/');
@@ -533,8 +537,8 @@ static int check_outside(const struct place *place, struct walk *walk, struct et
     return ETHOS_OK;
 }
 
-static int find_place(const struct backup_how *how, struct walk *walk, struct place *out,
-                      struct ethos_error *error)
+static int choose_destination(const struct backup_how *how, struct backup_walk *walk,
+                              struct backup_destination *out, struct ethos_error *error)
 {
     struct stat st;
     size_t size = strlen(how->path);
@@ -560,12 +564,12 @@ static int find_place(const struct backup_how *how, struct walk *walk, struct pl
     return code == ETHOS_OK ? check_free(out, how, error) : code;
 }
 
-static int err_written(const struct place *place, struct ethos_error *error)
+static int err_written(const struct backup_destination *place, struct ethos_error *error)
 {
     return err_set(error, ETHOS_BUSY, "%s: another backup is being written there", place->path);
 }
 
-static int open_place_folder(const struct place *place, struct backup_target *target,
+static int open_place_folder(const struct backup_destination *place, struct backup_target *target,
                              struct ethos_error *error)
 {
     int code = backup_make_folder(place->partial, &target->dir, error);
@@ -573,7 +577,7 @@ static int open_place_folder(const struct place *place, struct backup_target *ta
 }
 
 /* What a backup that was killed left is used again; one that is being written is locked. */
-static int open_place(const struct place *place, struct backup_target *target,
+static int open_place(const struct backup_destination *place, struct backup_target *target,
                       struct ethos_error *error)
 {
     if (place->folder)
@@ -604,7 +608,8 @@ static int sync_parent(const char *path, struct ethos_error *error)
 }
 
 /* Read back and compared, it gets its name. */
-static int publish(const struct place *place, const struct walk *walk, struct ethos_error *error)
+static int publish_backup(const struct backup_destination *place, const struct backup_walk *walk,
+                          struct ethos_error *error)
 {
     struct backup_found found;
     struct backup_target nowhere = {
@@ -621,8 +626,8 @@ static int publish(const struct place *place, const struct walk *walk, struct et
     return code == ETHOS_OK ? sync_parent(place->path, error) : code;
 }
 
-static int make_report(struct walk *walk, const struct place *place, json_t **out,
-                       struct ethos_error *error)
+static int make_report(struct backup_walk *walk, const struct backup_destination *place,
+                       json_t **out, struct ethos_error *error)
 {
     const struct backup_target *target = &walk->target;
     *out = json_pack("{s:o, s:s, s:I, s:I, s:I, s:b, s:O, s:O}", "path",
@@ -635,7 +640,7 @@ static int make_report(struct walk *walk, const struct place *place, json_t **ou
     return *out ? ETHOS_OK : err_nomem(error);
 }
 
-static void discard(const struct place *place)
+static void discard_backup(const struct backup_destination *place)
 {
     if (place->folder)
         dir_remove(AT_FDCWD, place->partial);
@@ -646,11 +651,11 @@ static void discard(const struct place *place)
 int backup_write(struct ethos *ethos, const struct backup_how *how, json_t **out_report,
                  struct ethos_error *error)
 {
-    struct walk walk;
-    struct place place = {0};
+    struct backup_walk walk;
+    struct backup_destination place = {0};
     int code = open_walk(ethos, how, &walk, error);
     if (code == ETHOS_OK)
-        code = find_place(how, &walk, &place, error);
+        code = choose_destination(how, &walk, &place, error);
     bool made = code == ETHOS_OK && !how->dry_run;
     if (made)
         code = open_place(&place, &walk.target, error);
@@ -658,9 +663,9 @@ int backup_write(struct ethos *ethos, const struct backup_how *how, json_t **out
     if (code == ETHOS_OK)
         code = walk_home(&walk, error);
     if (code == ETHOS_OK && made)
-        code = publish(&place, &walk, error);
+        code = publish_backup(&place, &walk, error);
     if (code != ETHOS_OK && begun)
-        discard(&place);
+        discard_backup(&place);
     if (code == ETHOS_OK)
         code = make_report(&walk, &place, out_report, error);
     if (walk.target.fd >= 0)

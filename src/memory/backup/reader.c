@@ -20,7 +20,7 @@
 #include "memory/backup/internal.h"
 #include "session/database_copy.h"
 
-struct source {
+struct backup_source {
     const char *path;
     int fd; /* of the archive, or of the folder */
     struct str list;
@@ -32,7 +32,7 @@ struct source {
 
 static int read_exactly(void *arg, void *data, size_t size, struct ethos_error *error)
 {
-    const struct source *source = arg;
+    const struct backup_source *source = arg;
     char *at = data;
     while (size > 0) {
         ssize_t got = os_read(source->fd, at, size);
@@ -46,7 +46,7 @@ static int read_exactly(void *arg, void *data, size_t size, struct ethos_error *
     return ETHOS_OK;
 }
 
-static int read_list(struct source *source, struct tar *tar, uint64_t size,
+static int read_list(struct backup_source *source, struct tar *tar, uint64_t size,
                      struct ethos_error *error)
 {
     size_t got = 1;
@@ -63,7 +63,7 @@ static int read_list(struct source *source, struct tar *tar, uint64_t size,
     return code;
 }
 
-static int read_entry(struct source *source, struct tar *tar, const struct tar_entry *entry,
+static int read_entry(struct backup_source *source, struct tar *tar, const struct tar_entry *entry,
                       struct ethos_error *error)
 {
     size_t got = 1;
@@ -81,7 +81,7 @@ static int read_entry(struct source *source, struct tar *tar, const struct tar_e
     return code == ETHOS_OK ? backup_end(source->into, error) : code;
 }
 
-static int read_archive(struct source *source, uint64_t size, struct ethos_error *error)
+static int read_archive(struct backup_source *source, uint64_t size, struct ethos_error *error)
 {
     struct tar tar;
     struct tar_entry entry;
@@ -106,7 +106,7 @@ static int read_archive(struct source *source, uint64_t size, struct ethos_error
 
 /* ---- a folder ------------------------------------------------------------------------------- */
 
-static int copy_file(struct source *source, const char *path, struct ethos_error *error)
+static int copy_file(struct backup_source *source, const char *path, struct ethos_error *error)
 {
     struct stat st;
     ssize_t got = 0;
@@ -129,7 +129,8 @@ static int copy_file(struct source *source, const char *path, struct ethos_error
     return code == ETHOS_OK ? backup_end(source->into, error) : code;
 }
 
-static int read_folder(struct source *source, const json_t *listed, struct ethos_error *error)
+static int read_backup_folder(struct backup_source *source, const json_t *listed,
+                              struct ethos_error *error)
 {
     const char *path;
     json_t *hash;
@@ -141,7 +142,7 @@ static int read_folder(struct source *source, const json_t *listed, struct ethos
     return ETHOS_OK;
 }
 
-static int read_folder_list(struct source *source, struct ethos_error *error)
+static int read_folder_list(struct backup_source *source, struct ethos_error *error)
 {
     int fd = os_open_beneath(source->fd, BACKUP_MANIFEST, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0 && errno == ENOENT)
@@ -160,8 +161,8 @@ static int read_folder_list(struct source *source, struct ethos_error *error)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static int read_source(struct source *source, const struct stat *st, struct backup_found *out,
-                       struct ethos_error *error)
+static int read_source(struct backup_source *source, const struct stat *st,
+                       struct backup_found *out, struct ethos_error *error)
 {
     json_t *listed = NULL;
     int code = S_ISDIR(st->st_mode) ? read_folder_list(source, error)
@@ -169,7 +170,7 @@ static int read_source(struct source *source, const struct stat *st, struct back
     if (code == ETHOS_OK)
         code = backup_parse(str_view(&source->list), &listed, out->created, error);
     if (code == ETHOS_OK && S_ISDIR(st->st_mode))
-        code = read_folder(source, listed, error);
+        code = read_backup_folder(source, listed, error);
     if (code == ETHOS_OK)
         code = backup_compare(listed, source->into->files, error);
     out->files = source->into->count;
@@ -182,7 +183,7 @@ int backup_read(const char *path, struct backup_target *into, struct backup_foun
                 struct ethos_error *error)
 {
     struct stat st;
-    struct source source = {.path = path, .into = into};
+    struct backup_source source = {.path = path, .into = into};
     str_init(&source.list, BACKUP_MAX_MANIFEST);
     source.buffer = malloc(BACKUP_BUFFER);
     source.fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);

@@ -52,7 +52,7 @@ static bool is_bare(int dir, const struct dir_names *names)
     return os_fstatat(dir, HOME_RECORDS "/conflicts", &st, 0) != 0;
 }
 
-static int look_at_home(struct restore *self, struct ethos_error *error)
+static int inspect_home(struct restore *self, struct ethos_error *error)
 {
     struct arena arena;
     struct dir_names names = {0};
@@ -99,7 +99,7 @@ static int open_inside(struct restore *self, struct ethos_error *error)
     return backup_make_folder(self->folder, &self->target.dir, error);
 }
 
-static int open_folder(struct restore *self, struct ethos_error *error)
+static int open_unpack_folder(struct restore *self, struct ethos_error *error)
 {
     if ((size_t)snprintf(self->folder, sizeof self->folder, "%s" UNPACKED, self->home) >=
         sizeof self->folder)
@@ -115,9 +115,9 @@ static int open_folder(struct restore *self, struct ethos_error *error)
                : code;
 }
 
-static int unpack(struct restore *self, struct ethos_error *error)
+static int unpack_backup(struct restore *self, struct ethos_error *error)
 {
-    int code = open_folder(self, error);
+    int code = open_unpack_folder(self, error);
     self->target.fleeting = !self->empty || self->serves || self->how->dry_run;
     if (code == ETHOS_OK)
         code = backup_read(self->how->path, &self->target, &self->found, error);
@@ -128,7 +128,7 @@ static int unpack(struct restore *self, struct ethos_error *error)
     return code;
 }
 
-static void discard(struct restore *self)
+static void discard_unpacked(struct restore *self)
 {
     if (self->target.dir >= 0) {
         dir_remove(AT_FDCWD, self->folder);
@@ -156,7 +156,7 @@ static void add_person(void *arg, const char *user, const char *login)
 }
 
 /* Whether whoever restores sees the profiles of the home: else one has to be linked. */
-static void look_for_login(struct restore *self, int dir)
+static void check_login_linked(struct restore *self, int dir)
 {
     struct identity_map map;
     char login[ETHOS_MAX_ID + 1], user[ETHOS_MAX_ID + 1];
@@ -186,17 +186,17 @@ static void remove_bare(const char *home)
     }
 }
 
-static int merge(struct restore *self, struct ethos_error *error)
+static int merge_into_home(struct restore *self, struct ethos_error *error)
 {
     int dir;
     int code = restore_merge(self->ethos, self->folder, self->target.files, self->how, &self->rows,
                              error);
     if (code == ETHOS_OK && service_open_root(self->ethos, false, &dir, NULL) == ETHOS_OK &&
         dir >= 0) {
-        look_for_login(self, dir);
+        check_login_linked(self, dir);
         os_close(dir);
     }
-    discard(self);
+    discard_unpacked(self);
     return code;
 }
 
@@ -211,7 +211,7 @@ static int fill_home(struct restore *self, struct ethos_error *error)
         code = err_errno(error, errno, self->home);
     os_close(dir);
     if (code == ETHOS_OK)
-        code = merge(self, error);
+        code = merge_into_home(self, error);
     json_array_clear(self->rows);
     return code;
 }
@@ -230,9 +230,9 @@ static int sync_parent(const char *path, struct ethos_error *error)
 
 static int become_home(struct restore *self, struct ethos_error *error)
 {
-    look_for_login(self, self->target.dir);
+    check_login_linked(self, self->target.dir);
     if (self->how->dry_run) {
-        discard(self);
+        discard_unpacked(self);
         return ETHOS_OK;
     }
     if (self->serves)
@@ -274,12 +274,12 @@ int backup_restore(struct ethos *ethos, const struct restore_how *how, json_t **
     if (code == ETHOS_OK && service_ephemeral(ethos))
         code = err_set(error, ETHOS_INVALID, "a backup is not restored into ephemeral memory");
     if (code == ETHOS_OK)
-        code = look_at_home(&self, error);
+        code = inspect_home(&self, error);
     if (code == ETHOS_OK)
-        code = unpack(&self, error);
+        code = unpack_backup(&self, error);
     if (code == ETHOS_OK)
-        code = self.empty ? become_home(&self, error) : merge(&self, error);
-    discard(&self);
+        code = self.empty ? become_home(&self, error) : merge_into_home(&self, error);
+    discard_unpacked(&self);
     if (code == ETHOS_OK)
         code = make_report(&self, out_report, error);
     json_decref(self.rows);

@@ -56,12 +56,12 @@ struct merging {
     json_t **rows;
     /* of the scope at hand */
     const char *scope;
-    struct past past[2]; /* the backup's, ours */
-    struct names fresh;  /* keys that were never here */
+    struct scope_history past[2]; /* the backup's, ours */
+    struct names fresh;           /* keys that were never here */
 };
 
-static int add_row(struct merging *self, const char *what, const char *scope, const char *key,
-                   const char *why, struct ethos_error *error)
+static int add_report_row(struct merging *self, const char *what, const char *scope,
+                          const char *key, const char *why, struct ethos_error *error)
 {
     json_t *row = json_pack("{s:s, s:s?, s:o?, s:s?}", "what", what, "scope", scope, "key",
                             key ? json_text(view_str(key)) : NULL, "why", why);
@@ -78,8 +78,8 @@ static void release_text(const struct merging *self, struct ethos_text *text)
 }
 
 /* The text of a key and its revision; ABSENT without one. */
-static int read_text(struct ethos_store *store, const char *scope, const char *key,
-                     struct ethos_text *out, struct ethos_error *error)
+static int read_store_text(struct ethos_store *store, const char *scope, const char *key,
+                           struct ethos_text *out, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     int code = store->ops->read(store, scope, key, &whole, out, error);
@@ -90,7 +90,8 @@ static int read_text(struct ethos_store *store, const char *scope, const char *k
     return code;
 }
 
-static bool knows(const struct past *past, const char *key, const char *revision)
+static bool history_has_revision(const struct scope_history *past, const char *key,
+                                 const char *revision)
 {
     for (size_t i = past->count; i-- > 0;) {
         const struct ethos_change *row = &past->rows[i];
@@ -101,7 +102,7 @@ static bool knows(const struct past *past, const char *key, const char *revision
     return false;
 }
 
-static bool knows_key(const struct past *past, const char *key)
+static bool knows_key(const struct scope_history *past, const char *key)
 {
     for (size_t i = past->count; i-- > 0;)
         if (strcmp(past->rows[i].key, key) == 0)
@@ -116,16 +117,18 @@ static const char *common_version(const struct merging *self, const char *key)
         const struct ethos_change *row = &self->past[0].rows[i];
         if (strcmp(row->key, key) != 0)
             continue;
-        if (strcmp(row->after, ABSENT) != 0 && knows(&self->past[1], key, row->after))
+        if (strcmp(row->after, ABSENT) != 0 &&
+            history_has_revision(&self->past[1], key, row->after))
             return row->after;
-        if (strcmp(row->before, ABSENT) != 0 && knows(&self->past[1], key, row->before))
+        if (strcmp(row->before, ABSENT) != 0 &&
+            history_has_revision(&self->past[1], key, row->before))
             return row->before;
     }
     return NULL;
 }
 
-static int write_text(struct merging *self, const char *key, const char *expect,
-                      struct ethos_view text, struct ethos_error *error)
+static int write_restored_text(struct merging *self, const char *key, const char *expect,
+                               struct ethos_view text, struct ethos_error *error)
 {
     const struct ethos_origin origin = {.actor = "owner", .via = VIA, .source = "restore"};
     char revision[ETHOS_REVISION_SIZE];
@@ -135,13 +138,13 @@ static int write_text(struct merging *self, const char *key, const char *expect,
                : to->ops->write(to, self->scope, key, expect, text, &origin, revision, error);
 }
 
-static int set_aside(struct merging *self, const char *key, struct ethos_view text, const char *why,
-                     struct ethos_error *error)
+static int write_conflict_copy(struct merging *self, const char *key, struct ethos_view text,
+                               const char *why, struct ethos_error *error)
 {
     struct ethos_store *to = self->move.to;
     int code = self->move.dry_run ? ETHOS_OK
                                   : to->ops->set_aside(to, self->scope, key, text, error);
-    return code == ETHOS_OK ? add_row(self, "conflict", self->scope, key, why, error) : code;
+    return code == ETHOS_OK ? add_report_row(self, "conflict", self->scope, key, why, error) : code;
 }
 
 /* Both differ and share a version; base NULL: both began with nothing. */
@@ -158,7 +161,7 @@ static int merge_text(struct merging *self, const char *key, const char *base,
     if (code != ETHOS_OK)
         return code == ETHOS_NOMEM
                    ? code
-                   : set_aside(self, key, came, "the common version is lost", error);
+                   : write_conflict_copy(self, key, came, "the common version is lost", error);
     str_init(&merged, ETHOS_MAX_STORE_BYTES);
     code = merge_texts(view_of(before.data, before.size), view_of(ours->data, ours->size), came,
                        &merged, &report);
@@ -167,17 +170,17 @@ static int merge_text(struct merging *self, const char *key, const char *base,
                                    : err_set(error, code, "%s is too large", key);
     bool same = code == ETHOS_OK && view_eq(str_view(&merged), view_of(ours->data, ours->size));
     if (code == ETHOS_OK && report.conflicts > 0)
-        code = set_aside(self, key, came, "both changed the same lines", error);
+        code = write_conflict_copy(self, key, came, "both changed the same lines", error);
     else if (code == ETHOS_OK && !same)
-        code = write_text(self, key, ours->revision, str_view(&merged), error);
+        code = write_restored_text(self, key, ours->revision, str_view(&merged), error);
     if (code == ETHOS_OK && report.conflicts == 0 && !same)
-        code = add_row(self, "merged", self->scope, key, NULL, error);
+        code = add_report_row(self, "merged", self->scope, key, NULL, error);
     str_release(&merged);
     release_text(self, &before);
     return code;
 }
 
-static const struct ethos_change *last_purge(const struct past *past, const char *key)
+static const struct ethos_change *last_purge(const struct scope_history *past, const char *key)
 {
     for (size_t i = past->count; i-- > 0;) {
         const struct ethos_change *row = &past->rows[i];
@@ -202,29 +205,31 @@ static bool is_list(const char *key)
 }
 
 /* ETHOS_CONFLICT when it changed here meanwhile. */
-static int meet_texts(struct merging *self, const char *key, const struct ethos_text *theirs,
-                      const struct ethos_text *ours, struct ethos_error *error)
+static int merge_restored_text(struct merging *self, const char *key,
+                               const struct ethos_text *theirs, const struct ethos_text *ours,
+                               struct ethos_error *error)
 {
     struct ethos_view came = view_of(theirs->data, theirs->size);
     bool here = strcmp(ours->revision, ABSENT) != 0;
     if (strcmp(theirs->revision, ours->revision) == 0)
         return ETHOS_OK;
-    if (knows(&self->past[1], key, theirs->revision))
-        return add_row(self, "kept", self->scope, key,
-                       here ? "it is newer here" : "it was deleted here since", error);
+    if (history_has_revision(&self->past[1], key, theirs->revision))
+        return add_report_row(self, "kept", self->scope, key,
+                              here ? "it is newer here" : "it was deleted here since", error);
     if (forgot_since(self, key))
-        return set_aside(self, key, came, "a text was forgotten here since; this may bring it back",
-                         error);
-    if (here && knows(&self->past[0], key, ours->revision)) {
-        int code = write_text(self, key, ours->revision, came, error);
-        return code == ETHOS_OK ? add_row(self, "updated", self->scope, key, NULL, error) : code;
+        return write_conflict_copy(
+            self, key, came, "a text was forgotten here since; this may bring it back", error);
+    if (here && history_has_revision(&self->past[0], key, ours->revision)) {
+        int code = write_restored_text(self, key, ours->revision, came, error);
+        return code == ETHOS_OK ? add_report_row(self, "updated", self->scope, key, NULL, error)
+                                : code;
     }
     const char *base = here ? common_version(self, key) : NULL;
     if (base || (here && is_list(key)))
         return merge_text(self, key, base, theirs, ours, error);
-    return set_aside(self, key, came,
-                     here ? "both have another text" : "it was deleted here, and is another text",
-                     error);
+    return write_conflict_copy(
+        self, key, came,
+        here ? "both have another text" : "it was deleted here, and is another text", error);
 }
 
 static int merge_key(struct merging *self, const char *key, struct ethos_error *error)
@@ -232,16 +237,16 @@ static int merge_key(struct merging *self, const char *key, struct ethos_error *
     int code = ETHOS_CONFLICT;
     for (int i = 0; code == ETHOS_CONFLICT && i < TRIES; i++) {
         struct ethos_text theirs = {0}, ours = {0};
-        code = read_text(self->move.from, self->scope, key, &theirs, error);
+        code = read_store_text(self->move.from, self->scope, key, &theirs, error);
         if (code == ETHOS_OK)
-            code = read_text(self->move.to, self->scope, key, &ours, error);
+            code = read_store_text(self->move.to, self->scope, key, &ours, error);
         if (code == ETHOS_OK && strcmp(theirs.revision, ABSENT) == 0)
             ; // deleted there: nothing is taken away here
         else if (code == ETHOS_OK && strcmp(ours.revision, ABSENT) == 0 &&
                  !knows_key(&self->past[1], key))
             code = names_add(&self->fresh, key) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
         else if (code == ETHOS_OK)
-            code = meet_texts(self, key, &theirs, &ours, error);
+            code = merge_restored_text(self, key, &theirs, &ours, error);
         release_text(self, &theirs);
         release_text(self, &ours);
     }
@@ -271,7 +276,7 @@ static int add_fresh(struct merging *self, struct ethos_error *error)
         code = carry_out(self, &plan, error);
     plan_release(&plan);
     for (size_t i = 0; code == ETHOS_OK && i < self->fresh.count; i++)
-        code = add_row(self, "added", self->scope, self->fresh.list[i], NULL, error);
+        code = add_report_row(self, "added", self->scope, self->fresh.list[i], NULL, error);
     return code;
 }
 
@@ -320,7 +325,7 @@ static int merge_scope(struct merging *self, const char *scope, struct ethos_err
         code = carry_out(self, &plan, error);
     snprintf(why, sizeof why, "%zu change%s", more, more == 1 ? "" : "s");
     if (code == ETHOS_OK && more > 0)
-        code = add_row(self, plan.there > 0 ? "updated" : "added", scope, NULL, why, error);
+        code = add_report_row(self, plan.there > 0 ? "updated" : "added", scope, NULL, why, error);
     plan_release(&plan);
     if (whole || code != ETHOS_CONFLICT)
         return code;
@@ -393,7 +398,7 @@ static int merge_people(struct merging *self, struct ethos_error *error)
     }
     identity_release(&map);
     return code == ETHOS_OK && added > 0
-               ? add_row(self, "updated", NULL, IDENTITY_FILE, "people were added", error)
+               ? add_report_row(self, "updated", NULL, IDENTITY_FILE, "people were added", error)
                : code;
 }
 
@@ -440,7 +445,7 @@ static int publish_draft(struct merging *self, const char *path)
 }
 
 /* Puts a file that is not here, whole or not at all. */
-static int put_file(struct merging *self, const char *path, struct ethos_error *error)
+static int restore_file(struct merging *self, const char *path, struct ethos_error *error)
 {
     int fd = os_open_beneath(self->from_dir, path, O_RDONLY | O_NOFOLLOW, 0);
     if (fd < 0)
@@ -490,11 +495,11 @@ static int merge_file(struct merging *self, const char *path, const char *hash,
     if (here && has_own_ways(path))
         return ETHOS_OK;
     if (here)
-        return has_hash(self, path, hash)
-                   ? ETHOS_OK
-                   : add_row(self, "kept", NULL, path, "it differs from the backup's", error);
-    int code = self->move.dry_run ? ETHOS_OK : put_file(self, path, error);
-    return code == ETHOS_OK ? add_row(self, "added", NULL, path, NULL, error) : code;
+        return has_hash(self, path, hash) ? ETHOS_OK
+                                          : add_report_row(self, "kept", NULL, path,
+                                                           "it differs from the backup's", error);
+    int code = self->move.dry_run ? ETHOS_OK : restore_file(self, path, error);
+    return code == ETHOS_OK ? add_report_row(self, "added", NULL, path, NULL, error) : code;
 }
 
 static int merge_files(struct merging *self, const json_t *files, struct ethos_error *error)
@@ -511,7 +516,7 @@ static int merge_files(struct merging *self, const json_t *files, struct ethos_e
 
 /* ---- conversations ---------------------------------------------------------------------------- */
 
-static const char *plural(uint64_t count)
+static const char *plural_suffix(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }
@@ -523,19 +528,19 @@ static int add_session_rows(struct merging *self, const struct migrate_talk_coun
     int code = ETHOS_OK;
     if (count->moved_sessions > 0 || count->moved_messages > 0) {
         snprintf(why, sizeof why, "%" PRIu64 " session%s, %" PRIu64 " message%s",
-                 count->moved_sessions, plural(count->moved_sessions), count->moved_messages,
-                 plural(count->moved_messages));
-        code = add_row(self, "added", NULL, "sessions.db", why, error);
+                 count->moved_sessions, plural_suffix(count->moved_sessions), count->moved_messages,
+                 plural_suffix(count->moved_messages));
+        code = add_report_row(self, "added", NULL, "sessions.db", why, error);
     }
     if (code == ETHOS_OK && count->kept > 0) {
         snprintf(why, sizeof why, "%" PRIu64 " session%s differ%s from the backup's", count->kept,
-                 plural(count->kept), count->kept == 1 ? "s" : "");
-        code = add_row(self, "kept", NULL, "sessions.db", why, error);
+                 plural_suffix(count->kept), count->kept == 1 ? "s" : "");
+        code = add_report_row(self, "kept", NULL, "sessions.db", why, error);
     }
     if (code == ETHOS_OK && count->refused > 0) {
         snprintf(why, sizeof why, "%" PRIu64 " session%s could not be added: %s", count->refused,
-                 plural(count->refused), count->why);
-        code = add_row(self, "kept", NULL, "sessions.db", why, error);
+                 plural_suffix(count->refused), count->why);
+        code = add_report_row(self, "kept", NULL, "sessions.db", why, error);
     }
     return code;
 }
@@ -563,8 +568,8 @@ static int merge_sessions(struct merging *self, const json_t *files, struct etho
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int open_store(struct merging *self, const char *root, struct ethos_store **out,
-                      struct ethos_error *error)
+static int open_files_store(struct merging *self, const char *root, struct ethos_store **out,
+                            struct ethos_error *error)
 {
     const struct config *home;
     int code = service_config(self->ethos, NULL, &home, NULL, error);
@@ -586,9 +591,9 @@ static int open_store(struct merging *self, const char *root, struct ethos_store
 
 static int open_both(struct merging *self, struct ethos_error *error)
 {
-    int code = open_store(self, self->folder, &self->move.from, error);
+    int code = open_files_store(self, self->folder, &self->move.from, error);
     if (code == ETHOS_OK)
-        code = open_store(self, service_root(self->ethos), &self->move.to, error);
+        code = open_files_store(self, service_root(self->ethos), &self->move.to, error);
     if (code == ETHOS_OK)
         code = service_open_root(self->ethos, true, &self->to_dir, error);
     if (code != ETHOS_OK)

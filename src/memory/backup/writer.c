@@ -15,7 +15,7 @@
 #include "core/formats/backup_manifest.h"
 #include "memory/backup/internal.h"
 
-static int fail(const struct backup_target *target, struct ethos_error *error)
+static int fail_entry(const struct backup_target *target, struct ethos_error *error)
 {
     return err_errno(error, errno, target->entry.path);
 }
@@ -33,7 +33,7 @@ static int make_parent(int dir, const char *path)
     return os_mkdirs(dir, parent);
 }
 
-static int open_file(struct backup_target *target, struct ethos_error *error)
+static int create_entry_file(struct backup_target *target, struct ethos_error *error)
 {
     const char *path = target->entry.path;
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
@@ -42,7 +42,7 @@ static int open_file(struct backup_target *target, struct ethos_error *error)
     if (fd < 0 && errno == ENOENT && make_parent(target->dir, path) == 0)
         fd = os_open_beneath(target->dir, path, flags, mode);
     if (fd < 0)
-        return fail(target, error);
+        return fail_entry(target, error);
     target->file = fd;
     return ETHOS_OK;
 }
@@ -75,7 +75,7 @@ static int write_header(struct backup_target *target, struct ethos_error *error)
     str_init(&header, TAR_MAX_PAX * 2);
     int code = tar_print(&target->entry, &header) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
     if (code == ETHOS_OK && os_write_all(target->fd, header.data, header.size) != 0)
-        code = fail(target, error);
+        code = fail_entry(target, error);
     str_release(&header);
     return code;
 }
@@ -94,11 +94,11 @@ int backup_begin(struct backup_target *target, const char *path, uint64_t size, 
     target->file = -1;
     digest_init(&target->digest);
     if (target->dir >= 0)
-        return open_file(target, error);
+        return create_entry_file(target, error);
     if (target->fd < 0)
         return ETHOS_OK;
     if (os_fstat(target->fd, &st) != 0)
-        return fail(target, error);
+        return fail_entry(target, error);
     target->end = (uint64_t)st.st_size;
     return write_header(target, error);
 }
@@ -113,7 +113,7 @@ int backup_data(struct backup_target *target, const void *data, size_t size,
         return err_set(error, ETHOS_BUSY, "%s grew while it was copied", target->entry.path);
     target->room -= size;
     digest_add(&target->digest, data, size);
-    return fd >= 0 && os_write_all(fd, data, size) != 0 ? fail(target, error) : ETHOS_OK;
+    return fd >= 0 && os_write_all(fd, data, size) != 0 ? fail_entry(target, error) : ETHOS_OK;
 }
 
 static int close_file(struct backup_target *target, struct ethos_error *error)
@@ -121,7 +121,7 @@ static int close_file(struct backup_target *target, struct ethos_error *error)
     int code = ETHOS_OK;
     if (os_futime(target->file, target->entry.mtime_s * 1000000000) != 0 ||
         (!target->fleeting && os_fdatasync(target->file) != 0))
-        code = fail(target, error);
+        code = fail_entry(target, error);
     os_close(target->file);
     target->file = -1;
     return code;
@@ -131,7 +131,7 @@ static int write_padding(struct backup_target *target, struct ethos_error *error
 {
     static const char zeros[TAR_BLOCK];
     size_t size = tar_padding(target->entry.size);
-    return os_write_all(target->fd, zeros, size) == 0 ? ETHOS_OK : fail(target, error);
+    return os_write_all(target->fd, zeros, size) == 0 ? ETHOS_OK : fail_entry(target, error);
 }
 
 int backup_end(struct backup_target *target, struct ethos_error *error)
@@ -158,9 +158,9 @@ int backup_drop(struct backup_target *target, struct ethos_error *error)
         os_close(target->file);
     target->file = -1;
     if (target->dir >= 0 && os_unlinkat(target->dir, target->entry.path, 0) != 0)
-        return fail(target, error);
+        return fail_entry(target, error);
     if (target->fd >= 0 && os_ftruncate(target->fd, target->end) != 0)
-        return fail(target, error);
+        return fail_entry(target, error);
     return ETHOS_OK;
 }
 
@@ -191,9 +191,9 @@ int backup_finish(struct backup_target *target, int64_t now_ms, struct ethos_err
     str_release(&list);
     if (code == ETHOS_OK && target->fd >= 0 &&
         (os_write_all(target->fd, zeros, sizeof zeros) != 0 || os_fsync(target->fd) != 0))
-        code = fail(target, error);
+        code = fail_entry(target, error);
     if (code == ETHOS_OK && target->dir >= 0 && backup_sync_tree(target->dir) != 0)
-        code = fail(target, error);
+        code = fail_entry(target, error);
     return code;
 }
 

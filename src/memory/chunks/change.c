@@ -34,7 +34,8 @@ struct changing {
 
 /* ---- under the lock -------------------------------------------------------------------------- */
 
-static struct ethos_view old_text(const struct changing *self, const struct ethos_edit *edit)
+static struct ethos_view text_before_edit(const struct changing *self,
+                                          const struct ethos_edit *edit)
 {
     return edit->old.data ? view_of(edit->old.data, edit->old.size) : self->shown;
 }
@@ -58,8 +59,8 @@ static int fail_missing(struct changing *self, struct ethos_error *error)
 }
 
 /* The entry that is meant, which has the revision that is asked for. */
-static int find_entry(struct changing *self, struct ethos_view text, struct chunk *out,
-                      struct ethos_error *error)
+static int find_matching_chunk(struct changing *self, struct ethos_view text, struct chunk *out,
+                               struct ethos_error *error)
 {
     const char *wanted = self->change->if_revision;
     bool found = false;
@@ -74,8 +75,8 @@ static int find_entry(struct changing *self, struct ethos_view text, struct chun
 }
 
 /* What is too much for a file goes to the archive, as with every addition. */
-static int cut(struct changing *self, struct ethos_edit *edits, size_t *offset,
-               struct ethos_error *error)
+static int archive_overflow(struct changing *self, struct ethos_edit *edits, size_t *offset,
+                            struct ethos_error *error)
 {
     char iso[CLOCK_ISO_SIZE];
     struct ethos_view text = str_view(&self->text);
@@ -100,34 +101,34 @@ static int cut(struct changing *self, struct ethos_edit *edits, size_t *offset,
     return str_code(&self->archive) ? err_nomem(error) : ETHOS_OK;
 }
 
-static int make_text(struct changing *self, struct ethos_view old, size_t *offset,
-                     struct ethos_error *error)
+static int make_changed_text(struct changing *self, struct ethos_view old, size_t *offset,
+                             struct ethos_error *error)
 {
     const struct memory_chunk_change *change = self->change;
     const struct chunk_new added = {change->content, change->under, change->block};
     struct chunk chunk;
     if (!change->id)
         return chunk_add(old, &added, &self->text, offset, error);
-    int code = find_entry(self, old, &chunk, error);
+    int code = find_matching_chunk(self, old, &chunk, error);
     if (code == ETHOS_OK && change->content.data)
         return chunk_update(old, &chunk, change->content, &self->text, offset, error);
     return code ? code : chunk_delete(old, &chunk, &self->text, error);
 }
 
-static int edit(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int edit_chunk(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
 {
     struct changing *self = arg;
     const struct memory_chunk_change *change = self->change;
     size_t offset = 0;
     (void)count;
-    int code = make_text(self, old_text(self, &edits[0]), &offset, error);
+    int code = make_changed_text(self, text_before_edit(self, &edits[0]), &offset, error);
     if (code != ETHOS_OK)
         return code;
     edits[0].verdict = ETHOS_EDIT_PUT;
     edits[0].text = str_view(&self->text);
     edits[0].actions = !change->id ? "add" : change->content.data ? "replace" : "remove";
     if (!change->id)
-        code = cut(self, edits, &offset, error);
+        code = archive_overflow(self, edits, &offset, error);
     self->out->count = 0;
     if (code == ETHOS_OK && change->content.data &&
         chunks_add_at(self->out, &self->place, edits[0].text, offset) != ETHOS_OK)
@@ -183,7 +184,7 @@ static void add_nearest(struct changing *self)
 /* ---- which file ------------------------------------------------------------------------------ */
 
 /* The file that has the entry; without one that of the store, where it is missed. */
-static int find_place(struct changing *self, struct ethos_error *error)
+static int find_chunk_file(struct changing *self, struct ethos_error *error)
 {
     const struct memory_chunk_change *change = self->change;
     struct memory_chunks found;
@@ -234,8 +235,8 @@ static int write_change(struct changing *self, const struct ethos_sync_how *how,
         struct ethos_edit edits[2] = {{.key = self->place.key}, {.key = RECALL_ARCHIVE}};
         self->with_archive = round > 0;
         self->overflows = false;
-        code = handle_update_files(turn, self->place.scope, edits, self->with_archive ? 2 : 1, edit,
-                                   self, how, error);
+        code = handle_update_files(turn, self->place.scope, edits, self->with_archive ? 2 : 1,
+                                   edit_chunk, self, how, error);
         if (!self->overflows)
             break;
     }
@@ -247,7 +248,7 @@ int memory_chunk_apply(struct ethos_turn *turn, const struct memory_chunk_change
                        struct ethos_error *error)
 {
     struct changing self = {.turn = turn, .change = change, .out = out};
-    int code = find_place(&self, error);
+    int code = find_chunk_file(&self, error);
     if (code == ETHOS_OK && change->id && !*self.id.hash && !change->if_revision)
         code = err_hint(error, err_set(error, ETHOS_INVALID, "ifRevision: needed with a block id"),
                         "give the revision that was read: a block id stays when its text changes");

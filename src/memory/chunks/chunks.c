@@ -82,8 +82,8 @@ int chunks_read(struct ethos_turn *turn, const struct chunk_place *place, struct
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int add_row(struct memory_chunks *self, const struct chunk_place *place,
-                   const struct chunk *chunk, size_t number)
+static int add_chunk_row(struct memory_chunks *self, const struct chunk_place *place,
+                         const struct chunk *chunk, size_t number)
 {
     struct memory_chunk *rows = arena_grow(&self->arena, self->rows, self->count, &self->capacity,
                                            sizeof *rows);
@@ -136,13 +136,13 @@ struct tally_row {
     size_t count;
 };
 
-struct tally {
+struct chunk_tally {
     struct arena arena;
     struct tally_row *slots;
     size_t slot_count, used;
 };
 
-static struct tally_row *find_tally(const struct tally *tally, struct ethos_view identity,
+static struct tally_row *find_tally(const struct chunk_tally *tally, struct ethos_view identity,
                                     bool block)
 {
     for (size_t i = hash_mix(block, identity) & (tally->slot_count - 1);;
@@ -153,9 +153,9 @@ static struct tally_row *find_tally(const struct tally *tally, struct ethos_view
     }
 }
 
-static bool grow_tally(struct tally *tally)
+static bool grow_tally(struct chunk_tally *tally)
 {
-    struct tally old = *tally;
+    struct chunk_tally old = *tally;
     tally->slot_count = old.slot_count ? 2 * old.slot_count : 64;
     tally->slots = arena_array(&tally->arena, tally->slot_count, sizeof *tally->slots);
     for (size_t i = 0; tally->slots && i < old.slot_count; i++)
@@ -165,7 +165,7 @@ static bool grow_tally(struct tally *tally)
 }
 
 /* How many there are with this one; 0: out of memory. */
-static size_t count_tally(struct tally *tally, const struct chunk *chunk)
+static size_t count_tally(struct chunk_tally *tally, const struct chunk *chunk)
 {
     if (2 * tally->used >= tally->slot_count && !grow_tally(tally))
         return 0;
@@ -183,7 +183,7 @@ struct numbered {
     struct ethos_view text;
     struct ethos_view part;
     size_t lines; /* before the part */
-    struct tally tally;
+    struct chunk_tally tally;
     numbered_fn *each;
     void *arg;
 };
@@ -247,7 +247,7 @@ struct adding {
 static int add_numbered(void *arg, const struct chunk *chunk, size_t number)
 {
     struct adding *adding = arg;
-    return add_row(adding->chunks, adding->place, chunk, number);
+    return add_chunk_row(adding->chunks, adding->place, chunk, number);
 }
 
 int chunks_add_text(struct memory_chunks *self, const struct chunk_place *place,
@@ -267,8 +267,8 @@ static bool is_block(struct ethos_view block, size_t number, struct ethos_view w
            view_eq_str(view_from(wanted, block.size), suffix);
 }
 
-static bool has_id(const struct chunk_place *place, const struct chunk *chunk, size_t number,
-                   const struct chunk_id *id)
+static bool chunk_has_id(const struct chunk_place *place, const struct chunk *chunk, size_t number,
+                         const struct chunk_id *id)
 {
     char hash[CHUNK_ID_SIZE];
     if (chunk->block.data)
@@ -282,11 +282,11 @@ static bool has_id(const struct chunk_place *place, const struct chunk *chunk, s
 static int match_numbered(void *arg, const struct chunk *chunk, size_t number)
 {
     struct adding *adding = arg;
-    if (!has_id(adding->place, chunk, number, adding->id))
+    if (!chunk_has_id(adding->place, chunk, number, adding->id))
         return ETHOS_OK;
     *adding->found = *chunk;
     adding->has = true;
-    int code = add_row(adding->chunks, adding->place, chunk, number);
+    int code = add_chunk_row(adding->chunks, adding->place, chunk, number);
     return code ? code : 1;
 }
 
@@ -303,8 +303,9 @@ int chunks_find_text(struct memory_chunks *self, const struct chunk_place *place
 static int match_offset(void *arg, const struct chunk *chunk, size_t number)
 {
     struct adding *adding = arg;
-    return chunk->offset == adding->offset ? add_row(adding->chunks, adding->place, chunk, number)
-                                           : ETHOS_OK;
+    return chunk->offset == adding->offset
+               ? add_chunk_row(adding->chunks, adding->place, chunk, number)
+               : ETHOS_OK;
 }
 
 int chunks_add_at(struct memory_chunks *self, const struct chunk_place *place,
@@ -348,7 +349,7 @@ int chunks_add_nearest(struct memory_chunks *self, const struct chunk_place *pla
     matched_words_read(content, &nearest->words);
     int code = each_numbered(place, text, compare_numbered, nearest);
     if (code == ETHOS_OK && nearest->most > 0)
-        code = add_row(self, place, &nearest->best, nearest->number);
+        code = add_chunk_row(self, place, &nearest->best, nearest->number);
     return code;
 }
 
@@ -365,7 +366,7 @@ static bool is_hash(struct ethos_view text)
 }
 
 /* Takes "-2" off the end of a hash; 0: it ends otherwise. */
-static size_t take_number(struct ethos_view *text)
+static size_t parse_number_suffix(struct ethos_view *text)
 {
     size_t number = 0;
     const char *hyphen = memchr(text->data, '-', text->size);
@@ -383,7 +384,7 @@ static size_t take_number(struct ethos_view *text)
 int chunk_id_parse(const char *id, struct chunk_id *out, struct ethos_error *error)
 {
     struct ethos_view text = view_str(id), hash = text;
-    size_t number = take_number(&hash);
+    size_t number = parse_number_suffix(&hash);
     *out = (struct chunk_id){.number = 1};
     if (number > 0 && is_hash(hash)) {
         memcpy(out->hash, hash.data, hash.size);
@@ -397,8 +398,8 @@ int chunk_id_parse(const char *id, struct chunk_id *out, struct ethos_error *err
 
 /* ---- from outside ---------------------------------------------------------------------------- */
 
-static int add_place(struct ethos_turn *turn, const struct chunk_place *place,
-                     struct memory_chunks *out, struct ethos_error *error)
+static int add_file_chunks(struct ethos_turn *turn, const struct chunk_place *place,
+                           struct memory_chunks *out, struct ethos_error *error)
 {
     struct ethos_view text;
     int code = chunks_read(turn, place, &out->arena, &text, error);
@@ -410,8 +411,8 @@ int memory_chunks_list(struct ethos_turn *turn, enum chunk_store store, bool arc
 {
     const struct chunk_place old = chunk_place_of(turn, store, true);
     const struct chunk_place now = chunk_place_of(turn, store, false);
-    int code = archived ? add_place(turn, &old, out, error) : ETHOS_OK;
-    return code ? code : add_place(turn, &now, out, error);
+    int code = archived ? add_file_chunks(turn, &old, out, error) : ETHOS_OK;
+    return code ? code : add_file_chunks(turn, &now, out, error);
 }
 
 int memory_chunks_get(struct ethos_turn *turn, const char *id, struct memory_chunks *out,
@@ -449,7 +450,7 @@ static bool is_blamed(const struct blaming *self, const struct memory_chunk *row
 }
 
 /* A line has one row at most, so that each is found without looking at the others. */
-static int find_lines(struct blaming *self, struct ethos_error *error)
+static int map_chunk_lines(struct blaming *self, struct ethos_error *error)
 {
     struct memory_chunk *rows = self->chunks->rows + self->first;
     self->low = SIZE_MAX;
@@ -472,7 +473,7 @@ static int find_lines(struct blaming *self, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int note_blame(void *arg, const struct ethos_blame *blame)
+static int set_chunk_blame(void *arg, const struct ethos_blame *blame)
 {
     struct blaming *self = arg;
     bool within = blame->line >= self->low && blame->line <= self->high;
@@ -489,10 +490,10 @@ static int blame_store(struct ethos_turn *turn, struct blaming *self, struct eth
 {
     const struct ethos_target target = {NULL, self->place->scope, self->place->key};
     size_t total;
-    int code = find_lines(self, error);
+    int code = map_chunk_lines(self, error);
     if (code != ETHOS_OK || self->high == 0)
         return code;
-    code = blame_lines(turn, &target, self->low, self->high - self->low + 1, note_blame, self,
+    code = blame_lines(turn, &target, self->low, self->high - self->low + 1, set_chunk_blame, self,
                        &total, error);
     bool unknown = code == ETHOS_UNSUPPORTED ||
                    code == ETHOS_NOTFOUND; // no history, or a shorter text by now

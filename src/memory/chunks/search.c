@@ -20,8 +20,8 @@ struct searching {
 };
 
 /* The entry that a line of a file belongs to. */
-static const struct memory_chunk *find_line(const struct searching *self,
-                                            const struct recall_hit *hit)
+static const struct memory_chunk *find_chunk_at_line(const struct searching *self,
+                                                     const struct recall_hit *hit)
 {
     const struct memory_chunk *found = NULL;
     for (size_t i = 0; i < self->count; i++)
@@ -30,10 +30,10 @@ static const struct memory_chunk *find_line(const struct searching *self,
     return found;
 }
 
-static int add_hit(void *arg, const struct recall_hit *hit)
+static int add_chunk_hit(void *arg, const struct recall_hit *hit)
 {
     struct searching *self = arg;
-    const struct memory_chunk *row = find_line(self, hit);
+    const struct memory_chunk *row = find_chunk_at_line(self, hit);
     for (size_t i = 0; row && i < self->found_count; i++)
         if (strcmp(self->found[i].id, row->id) == 0)
             return ETHOS_OK;
@@ -73,8 +73,8 @@ static int place_lines(struct ethos_turn *turn, const struct chunk_place *place,
     return code;
 }
 
-static int find_lines(struct ethos_turn *turn, const struct memory_chunks_ask *ask,
-                      struct memory_chunks *chunks, size_t **out, struct ethos_error *error)
+static int find_chunk_lines(struct ethos_turn *turn, const struct memory_chunks_ask *ask,
+                            struct memory_chunks *chunks, size_t **out, struct ethos_error *error)
 {
     const struct chunk_place now = chunk_place_of(turn, ask->store, false);
     const struct chunk_place old = chunk_place_of(turn, ask->store, true);
@@ -89,8 +89,9 @@ static int find_lines(struct ethos_turn *turn, const struct memory_chunks_ask *a
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static int ask_recall(struct ethos_turn *turn, const struct memory_chunks_ask *ask,
-                      struct searching *self, struct memory_chunks *out, struct ethos_error *error)
+static int search_by_recall(struct ethos_turn *turn, const struct memory_chunks_ask *ask,
+                            struct searching *self, struct memory_chunks *out,
+                            struct ethos_error *error)
 {
     const struct chunk_place now = chunk_place_of(turn, ask->store, false);
     const struct chunk_place old = chunk_place_of(turn, ask->store, true);
@@ -103,7 +104,7 @@ static int ask_recall(struct ethos_turn *turn, const struct memory_chunks_ask *a
                                         .encode_ms = RECALL_ENCODE_MS,
                                         .remote = true};
     struct recall_report report;
-    int code = recall_ask(turn, &question, add_hit, self, &report, error);
+    int code = recall_search(turn, &question, add_chunk_hit, self, &report, error);
     out->code = report.code;
     out->error = report.error;
     return code;
@@ -114,14 +115,14 @@ int memory_chunks_search(struct ethos_turn *turn, const struct memory_chunks_ask
 {
     size_t *lines = NULL;
     int code = memory_chunks_list(turn, ask->store, ask->archived, out, error);
-    code = code ? code : find_lines(turn, ask, out, &lines, error);
+    code = code ? code : find_chunk_lines(turn, ask, out, &lines, error);
     struct searching self = {
         .rows = out->rows, .lines = lines, .count = out->count, .most = ask->most};
     self.found = arena_array(&out->arena, ask->most + 1, sizeof *self.found);
     if (code == ETHOS_OK && !self.found)
         code = err_nomem(error);
     if (code == ETHOS_OK)
-        code = ask_recall(turn, ask, &self, out, error);
+        code = search_by_recall(turn, ask, &self, out, error);
     out->rows = self.found;
     out->count = out->capacity = self.found_count;
     return code;

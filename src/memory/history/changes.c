@@ -24,7 +24,7 @@ int changes_need(const struct ethos_turn *turn, bool has, struct ethos_error *er
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
-static bool grow(struct changes *changes)
+static bool grow_changes(struct changes *changes)
 {
     struct ethos_change *items = arena_grow(&changes->arena, changes->items, changes->count,
                                             &changes->capacity, sizeof *items);
@@ -34,7 +34,7 @@ static bool grow(struct changes *changes)
 }
 
 /* Replaces a string by its copy. */
-static bool keep(struct arena *arena, const char **string)
+static bool copy_string_into(struct arena *arena, const char **string)
 {
     const char *copy = arena_str(arena, *string);
     bool ok = copy || !*string;
@@ -46,12 +46,15 @@ int changes_copy(struct arena *arena, const struct ethos_change *change, bool wi
                  struct ethos_change *own)
 {
     *own = *change;
-    bool ok = keep(arena, &own->key) && keep(arena, &own->actions) && keep(arena, &own->source) &&
-              keep(arena, &own->via) && keep(arena, &own->actor) && keep(arena, &own->session) &&
-              keep(arena, &own->session_key) && keep(arena, &own->user) &&
-              keep(arena, &own->op_id) && keep(arena, &own->event) && keep(arena, &own->undoes) &&
-              keep(arena, &own->before) && keep(arena, &own->after) && keep(arena, &own->trust) &&
-              keep(arena, &own->approved_by) && keep(arena, &own->edited_from);
+    bool ok = copy_string_into(arena, &own->key) && copy_string_into(arena, &own->actions) &&
+              copy_string_into(arena, &own->source) && copy_string_into(arena, &own->via) &&
+              copy_string_into(arena, &own->actor) && copy_string_into(arena, &own->session) &&
+              copy_string_into(arena, &own->session_key) && copy_string_into(arena, &own->user) &&
+              copy_string_into(arena, &own->op_id) && copy_string_into(arena, &own->event) &&
+              copy_string_into(arena, &own->undoes) && copy_string_into(arena, &own->before) &&
+              copy_string_into(arena, &own->after) && copy_string_into(arena, &own->trust) &&
+              copy_string_into(arena, &own->approved_by) &&
+              copy_string_into(arena, &own->edited_from);
     own->diff.data = with_diff ? arena_copy(arena, change->diff) : NULL;
     if (!own->diff.data)
         own->diff.size = 0;
@@ -86,7 +89,7 @@ static void share_strings(const struct ethos_change *newer, struct ethos_change 
     }
 }
 
-static void take_shared(const struct ethos_change *shared, struct ethos_change *change)
+static void reuse_shared_strings(const struct ethos_change *shared, struct ethos_change *change)
 {
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
         const char *string = *(const char *const *)(const void *)((const char *)shared + usual[i]);
@@ -97,18 +100,18 @@ static void take_shared(const struct ethos_change *shared, struct ethos_change *
         change->after = shared->after;
 }
 
-static int keep_change(void *arg, const struct ethos_change *told)
+static int add_change_copy(void *arg, const struct ethos_change *told)
 {
     struct changes *changes = arg;
     struct ethos_change shared = {0}, change = *told;
-    if (!grow(changes))
+    if (!grow_changes(changes))
         return ETHOS_NOMEM;
     if (changes->count > 0)
         share_strings(&changes->items[changes->count - 1], &change, &shared);
     bool with_diff = changes->with_diffs && change.diff_whole &&
                      change.diff.size <= CHANGES_DIFF_BYTES - changes->diff_bytes;
     int code = changes_copy(&changes->arena, &change, with_diff, &changes->items[changes->count]);
-    take_shared(&shared, &changes->items[changes->count]);
+    reuse_shared_strings(&shared, &changes->items[changes->count]);
     if (changes->with_diffs)
         changes->items[changes->count].diff_whole = with_diff;
     changes->diff_bytes += with_diff ? change.diff.size : 0;
@@ -150,7 +153,7 @@ int changes_load(struct ethos_turn *turn, const struct scope_target *target, int
     code = read_now(turn, target, &out->now, error);
     if (code != ETHOS_OK)
         return code;
-    code = ops->history(provider, target->scope, target->key, keep_change, out, error);
+    code = ops->history(provider, target->scope, target->key, add_change_copy, out, error);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
@@ -184,10 +187,10 @@ static int link_change(struct changes_scope *scope)
                : ETHOS_NOMEM;
 }
 
-static int keep_linked(void *arg, const struct ethos_change *change)
+static int add_linked_change(void *arg, const struct ethos_change *change)
 {
     struct changes_scope *scope = arg;
-    int code = keep_change(&scope->all, change);
+    int code = add_change_copy(&scope->all, change);
     return code == ETHOS_OK ? link_change(scope) : code;
 }
 
@@ -205,8 +208,9 @@ int changes_load_scope(struct ethos_turn *turn, const char *scope, int what,
                             error);
     if (code != ETHOS_OK)
         return code;
-    code = out->first && out->last ? ops->history(provider, scope, NULL, keep_linked, out, error)
-                                   : ETHOS_NOMEM;
+    code = out->first && out->last
+               ? ops->history(provider, scope, NULL, add_linked_change, out, error)
+               : ETHOS_NOMEM;
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
@@ -226,7 +230,7 @@ int changes_of_key(struct ethos_turn *turn, const struct scope_target *target,
     arena_init(&out->arena);
     for (size_t i = first ? (size_t)json_integer_value(first) : SIZE_MAX; i != SIZE_MAX;
          i = scope->next[i]) {
-        if (!grow(out))
+        if (!grow_changes(out))
             return err_nomem(error);
         out->items[out->count++] = scope->all.items[i];
     }
@@ -302,7 +306,7 @@ static const struct ethos_change *find_number(const struct changes *changes, con
 }
 
 /* Takes revision into *found when the name fits it; false when it fits another one already. */
-static bool fit(struct ethos_view name, const char *revision, const char **found)
+static bool match_revision_name(struct ethos_view name, const char *revision, const char **found)
 {
     bool absent = strcmp(revision, "absent") == 0;
     if (absent || !view_starts(digits_of(view_str(revision)), name))
@@ -315,10 +319,10 @@ static bool fit(struct ethos_view name, const char *revision, const char **found
 
 static bool find_revision(const struct changes *changes, struct ethos_view name, const char **found)
 {
-    bool one = fit(name, changes_revision(changes), found);
+    bool one = match_revision_name(name, changes_revision(changes), found);
     for (size_t i = 0; one && i < changes->count; i++)
-        one = fit(name, changes->items[i].after, found) &&
-              fit(name, changes->items[i].before, found);
+        one = match_revision_name(name, changes->items[i].after, found) &&
+              match_revision_name(name, changes->items[i].before, found);
     return one;
 }
 

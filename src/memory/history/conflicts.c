@@ -34,7 +34,7 @@ struct saving {
     bool stuck; /* the file has not the revision that was asked for */
 };
 
-static int set_aside(struct saving *saving, struct ethos_error *error)
+static int store_conflict_copy(struct saving *saving, struct ethos_error *error)
 {
     struct ethos_provider *provider = saving->turn->provider;
     if (saving->kept || (saving->how->flags & ETHOS_SYNC_DRY_RUN))
@@ -61,7 +61,7 @@ static int save_merged(struct saving *saving, const struct ethos_file *file,
     if (code != ETHOS_OK)
         code = err_nomem(error);
     else if (report.conflicts > 0)
-        code = set_aside(saving, error);
+        code = store_conflict_copy(saving, error);
     bool gone = !file->text && merged.size == 0;
     if (code == ETHOS_OK)
         code = handle_put(saving->turn, saving->target, file->revision,
@@ -126,16 +126,16 @@ int ethos_conflicts(struct ethos_turn *turn, const struct ethos_target *target,
 }
 
 /* What is known of one copy. */
-struct found {
+struct found_conflict {
     const char *id;
     struct scope_target target; /* the file it belongs to */
     char *path;                 /* of the copy, or NULL */
     bool known, nomem;
 };
 
-static int find_one(void *arg, const struct ethos_conflict *conflict)
+static int match_conflict(void *arg, const struct ethos_conflict *conflict)
 {
-    struct found *found = arg;
+    struct found_conflict *found = arg;
     if (strcmp(conflict->id, found->id) != 0)
         return ETHOS_OK;
     found->known = strlen(conflict->key) < sizeof found->target.key;
@@ -148,10 +148,11 @@ static int find_one(void *arg, const struct ethos_conflict *conflict)
 
 /* Finds a copy in the scope of a target and reads it. */
 static int read_copy(struct ethos_turn *turn, const struct ethos_target *target, const char *id,
-                     struct found *out, struct ethos_text *out_text, struct ethos_error *error)
+                     struct found_conflict *out, struct ethos_text *out_text,
+                     struct ethos_error *error)
 {
     struct ethos_provider *provider = turn->provider;
-    *out = (struct found){.id = id};
+    *out = (struct found_conflict){.id = id};
     int code = handle_aim(turn, target, false, &out->target, error);
     if (code == ETHOS_OK)
         code = need_conflicts(turn,
@@ -160,7 +161,7 @@ static int read_copy(struct ethos_turn *turn, const struct ethos_target *target,
                                   SLOT_PROVIDER(provider, conflict_drop),
                               error);
     if (code == ETHOS_OK)
-        code = provider->ops->conflicts(provider, out->target.scope, find_one, out, error);
+        code = provider->ops->conflicts(provider, out->target.scope, match_conflict, out, error);
     if (code == ETHOS_OK && out->nomem)
         code = err_nomem(error);
     else if (code == ETHOS_OK && !out->known)
@@ -174,7 +175,7 @@ static int read_copy(struct ethos_turn *turn, const struct ethos_target *target,
 int ethos_conflict_read(struct ethos_turn *turn, const struct ethos_target *target, const char *id,
                         struct ethos_file **out_file, struct ethos_error *error)
 {
-    struct found found;
+    struct found_conflict found;
     struct ethos_text text = {0};
     int code = read_copy(turn, target, id, &found, &text, error);
     if (code == ETHOS_OK)
@@ -228,8 +229,8 @@ static int read_matching(struct ethos_turn *turn, const struct scope_target *tar
     return code == ETHOS_OK ? handle_match(target, how->if_match, *out_file, error) : code;
 }
 
-static int keep_file(struct ethos_turn *turn, const struct scope_target *target,
-                     const struct ethos_sync_how *how, struct ethos_error *error)
+static int keep_current_file(struct ethos_turn *turn, const struct scope_target *target,
+                             const struct ethos_sync_how *how, struct ethos_error *error)
 {
     struct ethos_file *file = NULL;
     int code = how->if_match ? read_matching(turn, target, how, &file, error) : ETHOS_OK;
@@ -259,13 +260,13 @@ static int add_lacking(struct ethos_turn *turn, const struct scope_target *targe
     return code;
 }
 
-static int resolve(struct ethos_turn *turn, const struct scope_target *target,
-                   struct ethos_view copy, enum ethos_resolution resolution,
-                   const struct ethos_sync_how *how, struct ethos_error *error)
+static int resolve_with(struct ethos_turn *turn, const struct scope_target *target,
+                        struct ethos_view copy, enum ethos_resolution resolution,
+                        const struct ethos_sync_how *how, struct ethos_error *error)
 {
     switch (resolution) {
     case ETHOS_RESOLVE_KEEP:
-        return keep_file(turn, target, how, error);
+        return keep_current_file(turn, target, how, error);
     case ETHOS_RESOLVE_TAKE:
         return handle_put(turn, target, how->if_match, copy, how, error);
     case ETHOS_RESOLVE_BOTH:
@@ -278,14 +279,15 @@ int ethos_conflict_resolve(struct ethos_turn *turn, const struct ethos_target *t
                            const char *id, enum ethos_resolution resolution,
                            const struct ethos_sync_how *how, struct ethos_error *error)
 {
-    struct found found;
+    struct found_conflict found;
     struct ethos_text text = {0};
     struct ethos_provider *provider = turn->provider;
     if (!how)
         how = &plain_how;
     int code = read_copy(turn, target, id, &found, &text, error);
     if (code == ETHOS_OK)
-        code = resolve(turn, &found.target, view_of(text.data, text.size), resolution, how, error);
+        code = resolve_with(turn, &found.target, view_of(text.data, text.size), resolution, how,
+                            error);
     if (code == ETHOS_OK && !(how->flags & ETHOS_SYNC_DRY_RUN))
         code = provider->ops->conflict_drop(provider, found.target.scope, id, error);
     free(found.path);

@@ -30,7 +30,7 @@ bool history_matches(const struct ethos_filter *filter, const struct ethos_chang
 }
 
 /* A walk that passes on what the filter names. stop is what it returns to end itself. */
-struct walk {
+struct filtered_walk {
     const struct ethos_filter *filter;
     ethos_change_fn *each;
     void *arg;
@@ -40,9 +40,9 @@ struct walk {
 
 enum { STOP = 1 };
 
-static int pass(void *arg, const struct ethos_change *change)
+static int pass_matching_change(void *arg, const struct ethos_change *change)
 {
-    struct walk *walk = arg;
+    struct filtered_walk *walk = arg;
     if (!history_matches(walk->filter, change))
         return ETHOS_OK;
     int code = walk->each(walk->arg, change);
@@ -56,7 +56,7 @@ int ethos_history(struct ethos_turn *turn, const struct ethos_target *target,
 {
     struct scope_target aimed;
     struct ethos_provider *provider = turn->provider;
-    struct walk walk = {filter ? filter : &everything, each, arg, 0, false};
+    struct filtered_walk walk = {filter ? filter : &everything, each, arg, 0, false};
     int code = handle_aim(turn, target, false, &aimed, error);
     if (code == ETHOS_OK)
         code = changes_need(turn, SLOT_PROVIDER(provider, history), error);
@@ -64,7 +64,8 @@ int ethos_history(struct ethos_turn *turn, const struct ethos_target *target,
         return code;
     if (SLOT_PROVIDER(provider, settle))
         provider->ops->settle(provider, aimed.scope, aimed.key, NULL);
-    code = provider->ops->history(provider, aimed.scope, aimed.key, pass, &walk, error);
+    code = provider->ops->history(provider, aimed.scope, aimed.key, pass_matching_change, &walk,
+                                  error);
     return code == STOP && walk.full ? ETHOS_OK : code;
 }
 

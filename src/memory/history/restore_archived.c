@@ -19,12 +19,12 @@ struct restoring {
     struct str live, rest; /* the new texts */
 };
 
-static int not_found(const char *slug, struct ethos_error *error)
+static int fail_not_archived(const char *slug, struct ethos_error *error)
 {
     return err_set(error, ETHOS_NOTFOUND, "the archive has nothing called %s", slug);
 }
 
-static struct ethos_view text_of(const struct ethos_text *text)
+static struct ethos_view view_of_text(const struct ethos_text *text)
 {
     return view_of(text->data, text->size);
 }
@@ -39,38 +39,39 @@ static int find_origin(struct ethos_turn *turn, const char *scope, const char *s
     struct ethos_text text = {0};
     struct archive_block block;
     int code = provider->ops->read(provider, scope, ARCHIVE, &whole, &text, error);
-    struct ethos_view rest = text_of(&text);
+    struct ethos_view rest = view_of_text(&text);
     *out_key = 0;
     while (code == ETHOS_OK && archive_next(&rest, &block))
         if (!block.overflow && view_eq_str(block.slug, slug))
             snprintf(out_key, ETHOS_MAX_KEY + 1, "%.*s", VIEW_ARG(block.from));
     host->resize(host->arg, text.data, 0);
     if (code == ETHOS_NOTFOUND || (code == ETHOS_OK && !*out_key))
-        return not_found(slug, error);
+        return fail_not_archived(slug, error);
     return code == ETHOS_OK ? scope_key_writable(out_key, error) : code;
 }
 
-static int edit(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int edit_restored_block(void *arg, struct ethos_edit *edits, size_t count,
+                               struct ethos_error *error)
 {
     struct restoring *self = arg;
     struct str body;
     struct update_effect effect;
     (void)count;
     str_init(&body, ETHOS_MAX_STORE_BYTES);
-    int code = archive_restore(text_of(&edits[1].old), self->slug, &self->rest, &body);
+    int code = archive_restore(view_of_text(&edits[1].old), self->slug, &self->rest, &body);
     if (code == ETHOS_OK) {
         struct str section;
         str_init(&section, ETHOS_MAX_STORE_BYTES);
         str_printf(&section, "### %s\n%.*s", self->slug, VIEW_ARG(str_view(&body)));
         const struct ethos_update add = {.action = ETHOS_ACTION_ADD, .text = str_view(&section)};
         code = str_code(&section) == ETHOS_OK
-                   ? update_apply(&add, 1, text_of(&edits[0].old), &self->live, &effect)
+                   ? update_apply(&add, 1, view_of_text(&edits[0].old), &self->live, &effect)
                    : ETHOS_NOMEM;
         str_release(&section);
     }
     str_release(&body);
     if (code == ETHOS_NOTFOUND)
-        return not_found(self->slug, error);
+        return fail_not_archived(self->slug, error);
     if (code != ETHOS_OK)
         return err_nomem(error);
     edits[0].verdict = edits[1].verdict = ETHOS_EDIT_PUT;
@@ -99,7 +100,7 @@ int archived_restore(struct ethos_turn *turn, const char *scope, const char *slu
     struct ethos_edit edits[] = {{.key = key}, {.key = ARCHIVE}};
     str_init(&self.live, ETHOS_MAX_STORE_BYTES);
     str_init(&self.rest, ETHOS_MAX_STORE_BYTES);
-    code = handle_update(turn, aimed.scope, edits, 2, edit, &self, &own, error);
+    code = handle_update(turn, aimed.scope, edits, 2, edit_restored_block, &self, &own, error);
     str_release(&self.live);
     str_release(&self.rest);
     return code;

@@ -31,18 +31,18 @@
 #define SLACK_MS 2000 /* by which the clock of files may be behind ours */
 
 /* A change in hand, and the time it is sorted by. */
-struct entry {
+struct timeline_entry {
     struct ethos_change change;
     int64_t at_ms;
 };
 
 /* A scope. */
-struct source {
+struct timeline_source {
     char scope[ETHOS_MAX_SCOPE];
     int64_t bound_ms;                /* nothing in it is newer */
     struct ethos_provider *provider; /* that serves it; NULL: it has files, and is not opened yet */
     struct arena arena;              /* of the entries */
-    struct entry *entries;           /* in hand */
+    struct timeline_entry *entries;  /* in hand */
     size_t count, next;              /* of them, and the first that was not told */
     size_t wanted;                   /* how many to ask for */
     uint64_t taken;                  /* changes that were in hand so far */
@@ -52,7 +52,7 @@ struct source {
 };
 
 /* Where a page ended: after so many changes of a scope that are sorted by a time. */
-struct place {
+struct timeline_position {
     int64_t at_ms;
     uint64_t count;
     char scope[ETHOS_MAX_SCOPE];
@@ -62,17 +62,18 @@ struct timeline {
     struct ethos_turn *turn;
     const struct timeline_query *query;
     int root;
-    struct ethos_provider *here; /* one whose texts are files of the root, or NULL */
-    struct source *sources;      /* those that were opened first; then by bound, latest first */
+    struct ethos_provider *here;     /* one whose texts are files of the root, or NULL */
+    struct timeline_source *sources; /* those that were opened first; then by bound, latest first */
     size_t count, capacity, opened;
-    struct place from, last; /* where the page before ended, and where this one has got to */
+    struct timeline_position from,
+        last; /* where the page before ended, and where this one has got to */
     bool resumed;
     uint64_t looked;
     int code; /* why a scope could not be read */
     struct ethos_error *problem;
 };
 
-static void note_problem(struct timeline *self, int code, const struct ethos_error *why)
+static void set_first_problem(struct timeline *self, int code, const struct ethos_error *why)
 {
     if (self->code != ETHOS_OK)
         return;
@@ -83,7 +84,8 @@ static void note_problem(struct timeline *self, int code, const struct ethos_err
 /* ---- cursors --------------------------------------------------------------------------------- */
 
 /* What tells the cursors of two queries apart. */
-static uint32_t seal(const struct timeline_query *query, const struct place *place)
+static uint32_t query_checksum(const struct timeline_query *query,
+                               const struct timeline_position *place)
 {
     const struct ethos_filter *filter = &query->filter;
     const char *const words[] = {query->personality, query->user,    query->scope,
@@ -99,21 +101,21 @@ static uint32_t seal(const struct timeline_query *query, const struct place *pla
     return crc;
 }
 
-static void print_cursor(const struct timeline_query *query, const struct place *place,
+static void print_cursor(const struct timeline_query *query, const struct timeline_position *place,
                          char out[TIMELINE_CURSOR_SIZE])
 {
     snprintf(out, TIMELINE_CURSOR_SIZE, "%" PRId64 ".%" PRIu64 ".%08" PRIx32 ".%s", place->at_ms,
-             place->count, seal(query, place), place->scope);
+             place->count, query_checksum(query, place), place->scope);
 }
 
 /* A cursor is what printing its members gives. */
-static int parse_cursor(const struct timeline_query *query, struct place *out,
+static int parse_cursor(const struct timeline_query *query, struct timeline_position *out,
                         struct ethos_error *error)
 {
     char *end, again[TIMELINE_CURSOR_SIZE];
     const char *dot;
     errno = 0;
-    *out = (struct place){.at_ms = strtoll(query->cursor, &end, 10)};
+    *out = (struct timeline_position){.at_ms = strtoll(query->cursor, &end, 10)};
     if (*end == '.')
         out->count = strtoull(end + 1, &end, 10);
     dot = *end == '.' ? strchr(end + 1, '.') : NULL;
@@ -144,19 +146,19 @@ static bool is_meant(const struct timeline *self, const char *scope)
            (query->scope && strcmp(scope, query->scope) == 0);
 }
 
-static int add_source(struct timeline *self, const char *scope, int64_t bound_ms,
-                      struct ethos_provider *provider)
+static int add_timeline_source(struct timeline *self, const char *scope, int64_t bound_ms,
+                               struct ethos_provider *provider)
 {
     if (self->count == self->capacity) {
         size_t capacity = self->capacity ? 2 * self->capacity : 64;
-        struct source *sources = realloc(self->sources, capacity * sizeof *sources);
+        struct timeline_source *sources = realloc(self->sources, capacity * sizeof *sources);
         if (!sources)
             return ETHOS_NOMEM;
         self->sources = sources;
         self->capacity = capacity;
     }
-    struct source *source = &self->sources[self->count++];
-    *source = (struct source){
+    struct timeline_source *source = &self->sources[self->count++];
+    *source = (struct timeline_source){
         .bound_ms = bound_ms, .provider = provider, .wanted = 1, .last_ms = INT64_MAX};
     arena_init(&source->arena);
     snprintf(source->scope, sizeof source->scope, "%s", scope);
@@ -164,7 +166,8 @@ static int add_source(struct timeline *self, const char *scope, int64_t bound_ms
 }
 
 /* When a history was touched; false: there is none. What cannot be looked at may be of any time. */
-static bool touched(const struct timeline *self, const char *dir, const char *below, int64_t *out)
+static bool get_history_mtime(const struct timeline *self, const char *dir, const char *below,
+                              int64_t *out)
 {
     char path[ETHOS_MAX_ID + 128];
     struct stat info;
@@ -176,24 +179,24 @@ static bool touched(const struct timeline *self, const char *dir, const char *be
     return true;
 }
 
-static int add_scope(void *arg, const char *scope, const char *dir)
+static int add_timeline_scope(void *arg, const char *scope, const char *dir)
 {
     struct timeline *self = arg;
     char tree[ETHOS_MAX_SCOPE];
     int64_t bound_ms;
     int code = ETHOS_OK;
-    if (is_meant(self, scope) && touched(self, dir, "", &bound_ms))
-        code = add_source(self, scope, bound_ms, NULL);
+    if (is_meant(self, scope) && get_history_mtime(self, dir, "", &bound_ms))
+        code = add_timeline_source(self, scope, bound_ms, NULL);
     scope_tree(scope, tree);
-    if (code == ETHOS_OK && is_meant(self, tree) && touched(self, dir, TREE, &bound_ms))
-        code = add_source(self, tree, bound_ms, NULL);
+    if (code == ETHOS_OK && is_meant(self, tree) && get_history_mtime(self, dir, TREE, &bound_ms))
+        code = add_timeline_source(self, tree, bound_ms, NULL);
     return code;
 }
 
-static int add_told(void *arg, struct ethos_provider *provider, const char *scope)
+static int add_provider_scope(void *arg, struct ethos_provider *provider, const char *scope)
 {
     struct timeline *self = arg;
-    return is_meant(self, scope) ? add_source(self, scope, INT64_MAX, provider) : ETHOS_OK;
+    return is_meant(self, scope) ? add_timeline_source(self, scope, INT64_MAX, provider) : ETHOS_OK;
 }
 
 /* Of a provider that does not tell which scopes it has: those of the turn. */
@@ -208,13 +211,13 @@ static int add_own(struct timeline *self)
             continue;
         struct ethos_provider *provider = service_provider(self->turn, scopes[i], NULL);
         if (!SLOT_PROVIDER(provider, scopes) && !backends_here(self->turn->ethos, provider))
-            code = add_told(self, provider, scopes[i]);
+            code = add_provider_scope(self, provider, scopes[i]);
     }
     return code;
 }
 
 /* The first will do: they have the same files. */
-static int note_here(void *arg, struct ethos_provider *provider, bool here)
+static int find_local_provider(void *arg, struct ethos_provider *provider, bool here)
 {
     struct timeline *self = arg;
     if (here)
@@ -224,7 +227,7 @@ static int note_here(void *arg, struct ethos_provider *provider, bool here)
 
 static int by_bound(const void *a, const void *b)
 {
-    const struct source *one = a, *other = b;
+    const struct timeline_source *one = a, *other = b;
     if (one->bound_ms != other->bound_ms)
         return one->bound_ms > other->bound_ms ? -1 : 1;
     return strcmp(one->scope, other->scope);
@@ -234,11 +237,11 @@ static int by_bound(const void *a, const void *b)
 static int find_elsewhere(struct timeline *self, struct ethos_error *error)
 {
     struct ethos_error why = {0};
-    int code = backends_scopes(self->turn->ethos, add_told, self, &why);
+    int code = backends_scopes(self->turn->ethos, add_provider_scope, self, &why);
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code != ETHOS_OK)
-        note_problem(self, code, &why);
+        set_first_problem(self, code, &why);
     return add_own(self);
 }
 
@@ -246,10 +249,11 @@ static int find_sources(struct timeline *self, struct ethos_error *error)
 {
     int code = find_elsewhere(self, error);
     // What else fails has been told by find_elsewhere, which asked the same.
-    if (code == ETHOS_OK && backends_each(self->turn->ethos, note_here, self, NULL) == ETHOS_NOMEM)
+    if (code == ETHOS_OK &&
+        backends_each(self->turn->ethos, find_local_provider, self, NULL) == ETHOS_NOMEM)
         code = ETHOS_NOMEM;
     if (code == ETHOS_OK && self->here)
-        code = store_files_scopes(self->root, add_scope, self, error);
+        code = store_files_scopes(self->root, add_timeline_scope, self, error);
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code == ETHOS_OK && self->count > 0)
@@ -259,25 +263,25 @@ static int find_sources(struct timeline *self, struct ethos_error *error)
 
 /* ---- the changes of a scope ------------------------------------------------------------------ */
 
-struct taking {
-    struct source *source;
+struct change_fetch {
+    struct timeline_source *source;
     uint64_t seen;
     size_t capacity;
     bool full;
 };
 
-static int take_change(void *arg, const struct ethos_change *change)
+static int fetch_change(void *arg, const struct ethos_change *change)
 {
-    struct taking *taking = arg;
-    struct source *source = taking->source;
+    struct change_fetch *taking = arg;
+    struct timeline_source *source = taking->source;
     if (taking->seen++ < source->taken)
         return ETHOS_OK;
-    struct entry *entries = arena_grow(&source->arena, source->entries, source->count,
-                                       &taking->capacity, sizeof *entries);
+    struct timeline_entry *entries = arena_grow(&source->arena, source->entries, source->count,
+                                                &taking->capacity, sizeof *entries);
     if (!entries)
         return ETHOS_NOMEM;
     source->entries = entries;
-    struct entry *entry = &entries[source->count];
+    struct timeline_entry *entry = &entries[source->count];
     if (changes_copy(&source->arena, change, true, &entry->change) != ETHOS_OK)
         return ETHOS_NOMEM;
     entry->at_ms = source->last_ms = change->time_ms < source->last_ms ? change->time_ms
@@ -287,25 +291,26 @@ static int take_change(void *arg, const struct ethos_change *change)
 }
 
 /* A scope that cannot be read has no changes, and the others are told. */
-static int end_source(struct timeline *self, struct source *source, int code,
+static int end_source(struct timeline *self, struct timeline_source *source, int code,
                       const struct ethos_error *why)
 {
     source->ended = true;
-    note_problem(self, code, why);
+    set_first_problem(self, code, why);
     return ETHOS_OK;
 }
 
 /* Gets more changes into the hand. */
-static int fetch(struct timeline *self, struct source *source, struct ethos_error *error)
+static int fetch_changes(struct timeline *self, struct timeline_source *source,
+                         struct ethos_error *error)
 {
-    struct taking taking = {.source = source};
+    struct change_fetch taking = {.source = source};
     struct ethos_error why = {0};
     struct ethos_provider *provider = source->provider;
     arena_release(&source->arena);
     arena_init(&source->arena);
     source->entries = NULL;
     source->count = source->next = 0;
-    int code = provider->ops->history(provider, source->scope, self->query->key, take_change,
+    int code = provider->ops->history(provider, source->scope, self->query->key, fetch_change,
                                       &taking, &why);
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
@@ -316,8 +321,8 @@ static int fetch(struct timeline *self, struct source *source, struct ethos_erro
 }
 
 /* The provider of the personality that a scope belongs to, if its texts are files here, too. */
-static int provider_of(struct timeline *self, const char *scope, struct ethos_provider **out,
-                       struct ethos_error *error)
+static int provider_for_scope(struct timeline *self, const char *scope, struct ethos_provider **out,
+                              struct ethos_error *error)
 {
     enum scope_kind kind;
     const char *id, *name;
@@ -329,11 +334,12 @@ static int provider_of(struct timeline *self, const char *scope, struct ethos_pr
 }
 
 /* What files there are of a personality whose memory is elsewhere by now is not told. */
-static int open_source(struct timeline *self, struct source *source, struct ethos_error *error)
+static int open_source(struct timeline *self, struct timeline_source *source,
+                       struct ethos_error *error)
 {
     struct ethos_error why = {0};
     bool files = !source->provider;
-    int code = files ? provider_of(self, source->scope, &source->provider, &why) : ETHOS_OK;
+    int code = files ? provider_for_scope(self, source->scope, &source->provider, &why) : ETHOS_OK;
     self->opened++;
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
@@ -345,10 +351,10 @@ static int open_source(struct timeline *self, struct source *source, struct etho
 }
 
 /* Whether pages before have told it, or the query ends before it. */
-static bool is_passed(const struct timeline *self, const struct source *source,
-                      const struct entry *entry)
+static bool is_passed(const struct timeline *self, const struct timeline_source *source,
+                      const struct timeline_entry *entry)
 {
-    const struct place *from = &self->from;
+    const struct timeline_position *from = &self->from;
     int64_t until_ms = self->query->filter.until_ms;
     if (until_ms && entry->at_ms > until_ms)
         return true;
@@ -359,16 +365,17 @@ static bool is_passed(const struct timeline *self, const struct source *source,
 }
 
 /* *out is the change in hand, the first that was not told; NULL at the end. */
-static int head_of(struct timeline *self, struct source *source, const struct entry **out,
-                   struct ethos_error *error)
+static int head_of(struct timeline *self, struct timeline_source *source,
+                   const struct timeline_entry **out, struct ethos_error *error)
 {
     *out = NULL;
     for (;;) {
-        int code = source->next == source->count && !source->ended ? fetch(self, source, error)
-                                                                   : ETHOS_OK;
+        int code = source->next == source->count && !source->ended
+                       ? fetch_changes(self, source, error)
+                       : ETHOS_OK;
         if (code != ETHOS_OK || source->next == source->count)
             return code;
-        const struct entry *entry = &source->entries[source->next];
+        const struct timeline_entry *entry = &source->entries[source->next];
         if (!is_passed(self, source, entry)) {
             *out = entry;
             return ETHOS_OK;
@@ -381,14 +388,14 @@ static int head_of(struct timeline *self, struct source *source, const struct en
 /* ---- the page -------------------------------------------------------------------------------- */
 
 /* The scope whose change comes next, NULL at the end; scopes are opened as the time comes down to them. */
-static int choose(struct timeline *self, struct source **out_source, const struct entry **out_entry,
-                  struct ethos_error *error)
+static int choose_next_change(struct timeline *self, struct timeline_source **out_source,
+                              const struct timeline_entry **out_entry, struct ethos_error *error)
 {
     *out_source = NULL;
     *out_entry = NULL;
     for (size_t i = 0; i < self->count; i++) {
-        struct source *source = &self->sources[i];
-        const struct entry *entry;
+        struct timeline_source *source = &self->sources[i];
+        const struct timeline_entry *entry;
         int code = ETHOS_OK;
         if (i >= self->opened && *out_entry && source->bound_ms < (*out_entry)->at_ms)
             break;
@@ -409,8 +416,8 @@ static int choose(struct timeline *self, struct source **out_source, const struc
     return ETHOS_OK;
 }
 
-static bool is_asked_for(const struct timeline *self, const char *scope,
-                         const struct ethos_change *change)
+static bool matches_query(const struct timeline *self, const char *scope,
+                          const struct ethos_change *change)
 {
     const char *via = self->query->via;
     return changes_real(change) && scope_key_shown(scope, change->key) &&
@@ -419,9 +426,10 @@ static bool is_asked_for(const struct timeline *self, const char *scope,
 }
 
 /* The change in hand is done with. */
-static void pass(struct timeline *self, struct source *source, const struct entry *entry)
+static void advance_source(struct timeline *self, struct timeline_source *source,
+                           const struct timeline_entry *entry)
 {
-    struct place *last = &self->last;
+    struct timeline_position *last = &self->last;
     bool goes_on = last->at_ms == entry->at_ms && strcmp(last->scope, source->scope) == 0;
     last->count = goes_on ? last->count + 1 : 1;
     last->at_ms = entry->at_ms;
@@ -431,29 +439,29 @@ static void pass(struct timeline *self, struct source *source, const struct entr
     self->looked++;
 }
 
-static int walk(struct timeline *self, timeline_fn *each, void *arg, bool *out_more,
-                struct ethos_error *error)
+static int walk_timeline(struct timeline *self, timeline_fn *each, void *arg, bool *out_more,
+                         struct ethos_error *error)
 {
     const struct ethos_filter *filter = &self->query->filter;
-    struct source *source;
-    const struct entry *entry;
+    struct timeline_source *source;
+    const struct timeline_entry *entry;
     for (uint64_t told = 0;;) {
-        int code = choose(self, &source, &entry, error);
+        int code = choose_next_change(self, &source, &entry, error);
         *out_more = code == ETHOS_OK && source &&
                     (!filter->since_ms || entry->at_ms >= filter->since_ms);
         if (!*out_more || told == filter->limit || self->looked == TIMELINE_MOST)
             return code;
-        if (is_asked_for(self, source->scope, &entry->change)) {
+        if (matches_query(self, source->scope, &entry->change)) {
             code = each(arg, source->scope, &entry->change);
             told++;
         }
         if (code != ETHOS_OK)
             return code;
-        pass(self, source, entry);
+        advance_source(self, source, entry);
     }
 }
 
-static void settle(const struct ethos_turn *turn)
+static void record_external_edits(const struct ethos_turn *turn)
 {
     const struct ethos_context *context = &turn->context;
     const struct {
@@ -466,7 +474,7 @@ static void settle(const struct ethos_turn *turn)
             turn->provider->ops->settle(turn->provider, files[i].scope, files[i].key, NULL);
 }
 
-static void release(struct timeline *self)
+static void release_timeline(struct timeline *self)
 {
     for (size_t i = 0; i < self->count; i++)
         arena_release(&self->sources[i].arena);
@@ -476,13 +484,13 @@ static void release(struct timeline *self)
 }
 
 /* Settles, and finds the scopes. */
-static int begin(struct timeline *self, struct ethos_error *error)
+static int start_timeline(struct timeline *self, struct ethos_error *error)
 {
     int code = changes_need(self->turn, SLOT_PROVIDER(self->turn->provider, history), error);
     if (code == ETHOS_OK && self->query->cursor)
         code = parse_cursor(self->query, &self->from, error);
     else if (code == ETHOS_OK)
-        settle(self->turn);
+        record_external_edits(self->turn);
     self->last = self->from;
     if (code == ETHOS_OK)
         code = service_open_root(self->turn->ethos, false, &self->root, error);
@@ -496,14 +504,14 @@ int timeline_page(struct ethos_turn *turn, const struct timeline_query *query, t
     struct timeline self = {
         .turn = turn, .query = query, .root = -1, .resumed = query->cursor, .problem = out_error};
     bool more = false;
-    int code = begin(&self, error);
+    int code = start_timeline(&self, error);
     if (code == ETHOS_OK)
-        code = walk(&self, each, arg, &more, error);
+        code = walk_timeline(&self, each, arg, &more, error);
     *out_cursor = 0;
     if (code == ETHOS_OK && more)
         print_cursor(query, &self.last, out_cursor);
     *out_code = self.code;
-    release(&self);
+    release_timeline(&self);
     return code;
 }
 
@@ -511,7 +519,7 @@ int timeline_page(struct ethos_turn *turn, const struct timeline_query *query, t
 
 struct since {
     const struct timeline *timeline;
-    const struct source *source;
+    const struct timeline_source *source;
     int64_t since_ms;
     timeline_fn *each;
     void *arg;
@@ -520,13 +528,13 @@ struct since {
 
 #define MOST_OLDER 256 /* of those: one in between may be newer, by a clock that went back */
 
-static int tell_since(void *arg, const struct ethos_change *change)
+static int report_change_since(void *arg, const struct ethos_change *change)
 {
     struct since *since = arg;
     since->older = change->time_ms < since->since_ms ? since->older + 1 : 0;
     if (since->older > 0)
         return since->older > MOST_OLDER;
-    return is_asked_for(since->timeline, since->source->scope, change)
+    return matches_query(since->timeline, since->source->scope, change)
                ? since->each(since->arg, since->source->scope, change)
                : ETHOS_OK;
 }
@@ -536,9 +544,9 @@ int timeline_since(struct ethos_turn *turn, int64_t since_ms, timeline_fn *each,
 {
     static const struct timeline_query all;
     struct timeline self = {.turn = turn, .query = &all, .root = -1, .problem = out_error};
-    int code = begin(&self, error);
+    int code = start_timeline(&self, error);
     for (size_t i = 0; code == ETHOS_OK && i < self.count; i++) {
-        struct source *source = &self.sources[i];
+        struct timeline_source *source = &self.sources[i];
         struct since since = {&self, source, since_ms, each, arg, 0};
         struct ethos_error why = {0};
         if (source->bound_ms < since_ms)
@@ -546,14 +554,14 @@ int timeline_since(struct ethos_turn *turn, int64_t since_ms, timeline_fn *each,
         code = open_source(&self, source, error);
         if (code != ETHOS_OK || source->ended)
             continue;
-        code = source->provider->ops->history(source->provider, source->scope, NULL, tell_since,
-                                              &since, &why);
+        code = source->provider->ops->history(source->provider, source->scope, NULL,
+                                              report_change_since, &since, &why);
         if (code == ETHOS_NOMEM)
             code = err_nomem(error);
         else if (code != ETHOS_OK)
             code = since.older > MOST_OLDER ? ETHOS_OK : end_source(&self, source, code, &why);
     }
     *out_code = self.code;
-    release(&self);
+    release_timeline(&self);
     return code;
 }

@@ -39,7 +39,7 @@ struct pending_undo {
     size_t count, capacity; /* a power of 2 */
 };
 
-static uint64_t *find_slot(const struct pending_undo *pending, uint64_t number)
+static uint64_t *find_pending_slot(const struct pending_undo *pending, uint64_t number)
 {
     size_t at = (size_t)((number * 0x9E3779B97F4A7C15u) >> 20) & (pending->capacity - 1);
     while (pending->slots[at] && pending->slots[at] != number)
@@ -57,20 +57,20 @@ static int grow_pending(struct pending_undo *pending)
         return ETHOS_NOMEM;
     for (size_t i = 0; i < pending->capacity; i++)
         if (pending->slots[i])
-            *find_slot(&larger, pending->slots[i]) = pending->slots[i];
+            *find_pending_slot(&larger, pending->slots[i]) = pending->slots[i];
     larger.count = pending->count;
     free(pending->slots);
     *pending = larger;
     return ETHOS_OK;
 }
 
-static int put_pending(struct pending_undo *pending, uint64_t number)
+static int insert_pending(struct pending_undo *pending, uint64_t number)
 {
     if (number == 0)
         return ETHOS_OK;
     if (grow_pending(pending) != ETHOS_OK)
         return ETHOS_NOMEM;
-    uint64_t *slot = find_slot(pending, number);
+    uint64_t *slot = find_pending_slot(pending, number);
     pending->count += !*slot;
     *slot = number;
     return ETHOS_OK;
@@ -83,7 +83,7 @@ static int add_pending(struct pending_undo *pending, const char *undoes)
         uint64_t number = strtoull(at, &end, 10);
         if (end == at)
             break;
-        if (put_pending(pending, number) != ETHOS_OK)
+        if (insert_pending(pending, number) != ETHOS_OK)
             return ETHOS_NOMEM;
     }
     return ETHOS_OK;
@@ -91,7 +91,7 @@ static int add_pending(struct pending_undo *pending, const char *undoes)
 
 static bool is_pending(const struct pending_undo *pending, uint64_t number)
 {
-    return number && pending->count > 0 && *find_slot(pending, number) == number;
+    return number && pending->count > 0 && *find_pending_slot(pending, number) == number;
 }
 
 bool undo_is(const struct ethos_change *change)
@@ -108,7 +108,7 @@ static bool names_some(const struct ethos_filter *filter)
 
 /* ---- versions ------------------------------------------------------------------------------- */
 
-static bool is_absent(const char *revision)
+static bool is_absent_revision(const char *revision)
 {
     return strcmp(revision, "absent") == 0;
 }
@@ -121,7 +121,8 @@ static struct ethos_view present_view(const struct str *text)
 
 static struct ethos_view version_view(const struct version *version)
 {
-    return is_absent(version->revision) ? (struct ethos_view){0} : present_view(&version->text);
+    return is_absent_revision(version->revision) ? (struct ethos_view){0}
+                                                 : present_view(&version->text);
 }
 
 /* Reads a version from the store. */
@@ -196,11 +197,12 @@ static int load_text(struct undoing *undoing, struct ethos_error *error)
 
 struct ethos_view undo_text(const struct undoing *undoing)
 {
-    return is_absent(undoing->revision) ? (struct ethos_view){0} : present_view(&undoing->text);
+    return is_absent_revision(undoing->revision) ? (struct ethos_view){0}
+                                                 : present_view(&undoing->text);
 }
 
-static int refuse(struct undoing *undoing, const struct ethos_change *change,
-                  struct ethos_error *error)
+static int refuse_overlap(struct undoing *undoing, const struct ethos_change *change,
+                          struct ethos_error *error)
 {
     undoing->stuck = true;
     int code = err_set(error, ETHOS_CONFLICT,
@@ -240,7 +242,7 @@ static int merge_out(struct undoing *undoing, const struct ethos_change *change,
     if (code != ETHOS_OK)
         code = err_nomem(error);
     else if (report.conflicts > 0)
-        code = refuse(undoing, change, error);
+        code = refuse_overlap(undoing, change, error);
     else if (view_blank(str_view(&merged)) && (!before.data || !ours.data))
         code = undo_set_text(undoing, (struct ethos_view){0}, "absent", error);
     else
@@ -249,8 +251,8 @@ static int merge_out(struct undoing *undoing, const struct ethos_change *change,
     return code;
 }
 
-int undo_take_out(struct undoing *undoing, const struct ethos_change *change,
-                  struct ethos_error *error)
+int undo_revert_change(struct undoing *undoing, const struct ethos_change *change,
+                       struct ethos_error *error)
 {
     struct ethos_turn *turn = undoing->turn;
     struct ethos_text before = {0}, after = {0};
@@ -269,14 +271,15 @@ int undo_take_out(struct undoing *undoing, const struct ethos_change *change,
     return code;
 }
 
-static int merge_run(struct undoing *undoing, const struct run *run, struct ethos_error *error)
+static int merge_run(struct undoing *undoing, const struct change_run *run,
+                     struct ethos_error *error)
 {
     struct str after;
     str_init(&after, ETHOS_MAX_STORE_BYTES);
     int code = load_text(undoing, error);
     if (code == ETHOS_OK)
         code = reach_version(undoing, run->first, run->newest->after, error);
-    bool absent = is_absent(run->newest->after);
+    bool absent = is_absent_revision(run->newest->after);
     if (code == ETHOS_OK && str_add(&after, version_view(&undoing->here)) != ETHOS_OK)
         code = err_nomem(error);
     if (code == ETHOS_OK)
@@ -292,8 +295,8 @@ static int merge_run(struct undoing *undoing, const struct run *run, struct etho
 /* Takes the changes out that were collected. */
 static int end_run(struct undoing *undoing, struct ethos_error *error)
 {
-    struct run run = undoing->run;
-    undoing->run = (struct run){0};
+    struct change_run run = undoing->run;
+    undoing->run = (struct change_run){0};
     if (!run.newest)
         return ETHOS_OK;
     if (strcmp(undoing->revision, run.newest->after) != 0)
@@ -303,23 +306,23 @@ static int end_run(struct undoing *undoing, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int take_out(struct undoing *undoing, size_t index, struct ethos_error *error)
+static int revert_change(struct undoing *undoing, size_t index, struct ethos_error *error)
 {
     const struct ethos_change *change = &undoing->changes.items[index];
-    struct run *run = &undoing->run;
+    struct change_run *run = &undoing->run;
     int code = ETHOS_OK;
     if (run->newest && strcmp(run->before, change->after) == 0) {
         run->before = change->before;
         run->last = index;
     } else {
         code = end_run(undoing, error);
-        *run = (struct run){change, index, index, change->before};
+        *run = (struct change_run){change, index, index, change->before};
     }
     return code;
 }
 
 /* Whether the text is another one than the file has. */
-static bool differs(const struct undoing *undoing)
+static bool has_new_text(const struct undoing *undoing)
 {
     const struct ethos_text *now = &undoing->changes.now;
     if (!undoing->loaded)
@@ -329,8 +332,8 @@ static bool differs(const struct undoing *undoing)
 }
 
 /* For history, and for what else the change did. */
-static int note_taken(struct undoing *undoing, const struct ethos_change *change,
-                      struct ethos_error *error)
+static int record_reverted(struct undoing *undoing, const struct ethos_change *change,
+                           struct ethos_error *error)
 {
     const struct ethos_change **taken = arena_grow(&undoing->changes.arena, undoing->taken_changes,
                                                    undoing->taken, &undoing->taken_room,
@@ -345,20 +348,20 @@ static int note_taken(struct undoing *undoing, const struct ethos_change *change
 }
 
 /* Takes one out; *out_enough says whether there is no need for another. */
-static int take_next(struct undoing *undoing, size_t index, bool *out_enough,
-                     struct ethos_error *error)
+static int revert_next(struct undoing *undoing, size_t index, bool *out_enough,
+                       struct ethos_error *error)
 {
     const struct ethos_filter *filter = undoing->filter;
     const struct ethos_change *change = &undoing->changes.items[index];
     bool several = names_some(filter);
-    int code = take_out(undoing, index, error);
+    int code = revert_change(undoing, index, error);
     if (code == ETHOS_OK && !several)
         code = end_run(undoing, error);
     if (code == ETHOS_OK)
-        code = note_taken(undoing, change, error);
+        code = record_reverted(undoing, change, error);
     if (code != ETHOS_OK)
         return code;
-    *out_enough = several ? undoing->taken == filter->limit : differs(undoing);
+    *out_enough = several ? undoing->taken == filter->limit : has_new_text(undoing);
     return ETHOS_OK;
 }
 
@@ -369,14 +372,14 @@ static uint64_t update_id(const struct ethos_change *change)
 }
 
 /* Whether a change belongs to an update that stays. */
-static bool stays(const struct undoing *undoing, const struct ethos_change *change)
+static bool is_of_staying_update(const struct undoing *undoing, const struct ethos_change *change)
 {
     return undoing->staying && is_pending(undoing->staying, update_id(change));
 }
 
 /* Walks from the newest change back. */
-static int take_all(struct undoing *undoing, struct pending_undo *pending,
-                    struct ethos_error *error)
+static int revert_changes(struct undoing *undoing, struct pending_undo *pending,
+                          struct ethos_error *error)
 {
     bool enough = false;
     int code = ETHOS_OK;
@@ -386,11 +389,11 @@ static int take_all(struct undoing *undoing, struct pending_undo *pending,
         if (!undone && change->undoes && add_pending(pending, change->undoes) != ETHOS_OK)
             return err_nomem(error);
         if (undone || (undo_is(change) && !undoing->filter->number) || !changes_real(change) ||
-            !history_matches(undoing->filter, change) || stays(undoing, change))
+            !history_matches(undoing->filter, change) || is_of_staying_update(undoing, change))
             continue;
         if ((!names_some(undoing->filter) || undoing->filter->number) && undo_is_purge(change))
             return undo_refuse_purged(undoing, error);
-        code = take_next(undoing, i, &enough, error);
+        code = revert_next(undoing, i, &enough, error);
     }
     if (code == ETHOS_OK)
         code = end_run(undoing, error);
@@ -402,7 +405,7 @@ static int take_all(struct undoing *undoing, struct pending_undo *pending,
 /* ---- the call ------------------------------------------------------------------------------- */
 
 /* The text is what it was: nothing is recorded, so another file's record names the changes. */
-static int keep_unrecorded(struct undoing *undoing, struct ethos_error *error)
+static int collect_unrecorded(struct undoing *undoing, struct ethos_error *error)
 {
     struct str *out = undoing->unrecorded;
     if (out->size && undoing->undoes.size)
@@ -412,11 +415,11 @@ static int keep_unrecorded(struct undoing *undoing, struct ethos_error *error)
 }
 
 /* One of several files, each written by itself. */
-static int put_one(struct undoing *undoing, struct ethos_sync_how *how, struct ethos_origin *origin,
-                   struct ethos_error *error)
+static int write_undone_file(struct undoing *undoing, struct ethos_sync_how *how,
+                             struct ethos_origin *origin, struct ethos_error *error)
 {
     struct str *unrecorded = undoing->unrecorded;
-    bool written = differs(undoing);
+    bool written = has_new_text(undoing);
     if (written && unrecorded->size > 0)
         str_printf(&undoing->undoes, "%s%s", undoing->undoes.size ? "," : "", unrecorded->data);
     if (str_code(&undoing->undoes) != ETHOS_OK)
@@ -427,26 +430,26 @@ static int put_one(struct undoing *undoing, struct ethos_sync_how *how, struct e
     if (code == ETHOS_OK && written)
         str_clear(unrecorded);
     else if (code == ETHOS_OK)
-        code = keep_unrecorded(undoing, error);
+        code = collect_unrecorded(undoing, error);
     return code;
 }
 
-static int put(struct undoing *undoing, struct ethos_error *error)
+static int write_undo(struct undoing *undoing, struct ethos_error *error)
 {
     struct ethos_sync_how how = *undoing->how;
     struct ethos_origin origin = how.origin ? *how.origin : (struct ethos_origin){0};
-    bool nothing = undoing->taken == 0 || (!names_some(undoing->filter) && !differs(undoing));
+    bool nothing = undoing->taken == 0 || (!names_some(undoing->filter) && !has_new_text(undoing));
     if (nothing)
         return err_set(error, ETHOS_NOTFOUND, "%s: nothing to undo", undoing->target->key);
     origin.source = "restore";
     origin.via = "undo";
     how.origin = &origin;
     if (undoing->unrecorded)
-        return put_one(undoing, &how, &origin, error);
+        return write_undone_file(undoing, &how, &origin, error);
     int code = undo_find_others(undoing, error);
     origin.undoes = undoing->undoes.size ? undoing->undoes.data : NULL;
     if (code != ETHOS_OK || undoing->other_count > 0)
-        return code == ETHOS_OK ? undo_put_all(undoing, &how, error) : code;
+        return code == ETHOS_OK ? undo_write_all(undoing, &how, error) : code;
     return handle_put(undoing->turn, undoing->target, changes_revision(&undoing->changes),
                       undo_text(undoing), &how, error);
 }
@@ -470,7 +473,7 @@ static int undo_once(struct undoing *undoing, struct ethos_error *error)
     str_clear(&undoing->undoes);
     undoing->taken = undoing->taken_room = undoing->other_count = 0;
     undoing->taken_changes = NULL;
-    undoing->run = (struct run){0};
+    undoing->run = (struct change_run){0};
     undoing->here.revision = NULL;
     int code = check_match(undoing, error);
     if (code == ETHOS_OK)
@@ -484,10 +487,10 @@ static int undo_once(struct undoing *undoing, struct ethos_error *error)
     if (code == ETHOS_OK) {
         undoing->here.revision = revision;
         undoing->here.next = 0;
-        code = take_all(undoing, &pending, error);
+        code = revert_changes(undoing, &pending, error);
     }
     if (code == ETHOS_OK)
-        code = put(undoing, error);
+        code = write_undo(undoing, error);
     free(pending.slots);
     undo_release_others(undoing);
     return code;
@@ -539,14 +542,15 @@ int ethos_undo(struct ethos_turn *turn, const struct ethos_target *target,
 /* ---- every file of a scope ------------------------------------------------------------------ */
 
 /* The keys that ever changed, as a set. */
-static int note_key(void *arg, const struct ethos_change *change)
+static int add_changed_key(void *arg, const struct ethos_change *change)
 {
     json_t *set = arg;
     return json_object_set_new(set, change->key, json_true()) == 0 ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 /* Has edits made outside recorded: a file that was deleted by hand is to come back, too. */
-static int settle_keys(struct ethos_turn *turn, const char *scope, struct ethos_error *error)
+static int record_edits_of_keys(struct ethos_turn *turn, const char *scope,
+                                struct ethos_error *error)
 {
     json_t *set = json_object();
     const char *key;
@@ -555,7 +559,7 @@ static int settle_keys(struct ethos_turn *turn, const char *scope, struct ethos_
     bool settles = SLOT_PROVIDER(provider, settle);
     int code = ETHOS_OK;
     if (settles)
-        code = set ? provider->ops->history(provider, scope, NULL, note_key, set, error)
+        code = set ? provider->ops->history(provider, scope, NULL, add_changed_key, set, error)
                    : ETHOS_NOMEM;
     if (code == ETHOS_OK && settles)
         json_object_foreach (set, key, value)
@@ -596,7 +600,7 @@ static bool seems_same(const struct changes_scope *all, size_t index,
 }
 
 /* Taking changes back in every file of a scope. */
-struct undo_scope {
+struct scope_undo {
     struct ethos_turn *turn;
     const char *scope;
     const struct changes_scope *all;
@@ -611,7 +615,7 @@ struct undo_scope {
 /* What became of a note by moves between scopes that the filter names. */
 enum displaced { STAYED, CAME, WENT };
 
-static int find_displaced(const struct undo_scope *self, size_t newest, enum displaced *out)
+static int find_displaced(const struct scope_undo *self, size_t newest, enum displaced *out)
 {
     struct pending_undo undone = {0};
     const char *after = NULL, *before = NULL;
@@ -630,8 +634,8 @@ static int find_displaced(const struct undo_scope *self, size_t newest, enum dis
         before = change->before;
     }
     free(undone.slots);
-    if (after && is_absent(after) != is_absent(before))
-        *out = is_absent(before) ? CAME : WENT;
+    if (after && is_absent_revision(after) != is_absent_revision(before))
+        *out = is_absent_revision(before) ? CAME : WENT;
     return code;
 }
 
@@ -640,7 +644,7 @@ static int find_displaced(const struct undo_scope *self, size_t newest, enum dis
  * that went everything, with its lines in the index; each is told. Of a note that came back the halves are changes like
  * any other.
  */
-static int keep_moves(struct undo_scope *self, size_t newest)
+static int skip_moves(struct scope_undo *self, size_t newest)
 {
     enum displaced displaced;
     int code = find_displaced(self, newest, &displaced);
@@ -648,24 +652,24 @@ static int keep_moves(struct undo_scope *self, size_t newest)
          i = self->all->next[i]) {
         const struct ethos_change *change = &self->all->all.items[i];
         if (displaced == WENT || undo_is_move(change))
-            code = put_pending(&self->staying, update_id(change));
+            code = insert_pending(&self->staying, update_id(change));
     }
     return code;
 }
 
 /* Before any file is undone. */
-static int find_moves(struct undo_scope *self, struct ethos_error *error)
+static int find_moves(struct scope_undo *self, struct ethos_error *error)
 {
     const char *key;
     json_t *value;
     int code = ETHOS_OK;
     json_object_foreach (self->all->first, key, value)
         if (code == ETHOS_OK && scope_key_shown(self->scope, key) && strcmp(key, NOTES_INDEX) != 0)
-            code = keep_moves(self, (size_t)json_integer_value(value));
+            code = skip_moves(self, (size_t)json_integer_value(value));
     return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-static int undo_key(struct undo_scope *self, const char *key, struct ethos_error *error)
+static int undo_key(struct scope_undo *self, const char *key, struct ethos_error *error)
 {
     struct scope_target aimed;
     const struct ethos_target target = {NULL, self->scope, key};
@@ -695,8 +699,8 @@ static bool ends_all(int code)
 }
 
 /* One that stays as it is. The first one is the error; each is a row of the report. */
-static void note_stuck(struct undo_scope *self, const char *key, int code,
-                       const struct ethos_error *why, struct ethos_error *error)
+static void report_stuck(struct scope_undo *self, const char *key, int code,
+                         const struct ethos_error *why, struct ethos_error *error)
 {
     const struct ethos_outcome outcome = {.kind = ETHOS_OUTCOME_FAILED,
                                           .scope = self->scope,
@@ -712,7 +716,7 @@ static void note_stuck(struct undo_scope *self, const char *key, int code,
 }
 
 /* One file, but for moves that displaced it. */
-static int undo_moved_key(struct undo_scope *self, const char *key, size_t newest,
+static int undo_moved_key(struct scope_undo *self, const char *key, size_t newest,
                           struct ethos_error *error)
 {
     enum displaced displaced = STAYED;
@@ -729,7 +733,7 @@ static int undo_moved_key(struct undo_scope *self, const char *key, size_t newes
  * The files that seem to be what they were, or the others. A file whose later changes stand in the way, or
  * whose history is damaged, does not hold up the others. Returns what would fail for every file.
  */
-static int undo_keys(struct undo_scope *self, bool same, struct ethos_error *error)
+static int undo_keys(struct scope_undo *self, bool same, struct ethos_error *error)
 {
     const char *key;
     json_t *value;
@@ -742,7 +746,7 @@ static int undo_keys(struct undo_scope *self, bool same, struct ethos_error *err
         int code = undo_moved_key(self, key, newest, &why);
         if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
             continue;
-        note_stuck(self, key, code, &why, error);
+        report_stuck(self, key, code, &why, error);
         if (ends_all(code))
             return code;
     }
@@ -750,7 +754,7 @@ static int undo_keys(struct undo_scope *self, bool same, struct ethos_error *err
 }
 
 /* Those that seem to be what they were come first: the record of another one names their changes. */
-static int undo_files(struct undo_scope *self, struct ethos_error *error)
+static int undo_files(struct scope_undo *self, struct ethos_error *error)
 {
     str_init(&self->unrecorded, SIZE_MAX);
     int code = find_moves(self, error);
@@ -775,13 +779,13 @@ int undo_all(struct ethos_turn *turn, const char *scope, const struct ethos_filt
              const struct ethos_sync_how *how, struct ethos_error *error)
 {
     struct changes_scope all;
-    struct undo_scope files = {turn, scope, &all, filter, how, .first = ETHOS_OK};
+    struct scope_undo files = {turn, scope, &all, filter, how, .first = ETHOS_OK};
     int code = changes_need(turn, SLOT_PROVIDER(turn->provider, history), error);
     if (code == ETHOS_OK && !names_some(filter))
         code = err_hint(error, err_set(error, ETHOS_INVALID, "'all' needs to know which changes"),
                         "say --since, --until, --actor, --session or --source");
     if (code == ETHOS_OK && !(how->flags & ETHOS_SYNC_DRY_RUN))
-        code = settle_keys(turn, scope, error);
+        code = record_edits_of_keys(turn, scope, error);
     if (code != ETHOS_OK)
         return code;
     code = changes_load_scope(turn, scope, CHANGES_DIFFS, &all, error);

@@ -7,7 +7,7 @@
 #include "memory/history/changes.h"
 
 /* Changes that follow one another and are taken out as one: from the revision `after` back to `before`. */
-struct run {
+struct change_run {
     const struct ethos_change *newest; /* NULL: none */
     size_t first, last;                /* of the newest and the oldest */
     const char *before;
@@ -38,7 +38,7 @@ struct undoing {
     struct str text;      /* while changes are taken out of it */
     bool loaded;          /* else text is not that of revision yet */
     const char *revision; /* of text, "absent", or "" once it was merged */
-    struct run run;
+    struct change_run run;
     struct version here;
     struct str undoes; /* numbers, for history */
     const struct ethos_change **taken_changes;
@@ -79,8 +79,8 @@ int undo_set_text(struct undoing *undoing, struct ethos_view text, const char *r
                   struct ethos_error *error);
 
 /* Takes one change out of the text so far. ETHOS_CONFLICT, and stuck, when later changes overlap it. */
-int undo_take_out(struct undoing *undoing, const struct ethos_change *change,
-                  struct ethos_error *error);
+int undo_revert_change(struct undoing *undoing, const struct ethos_change *change,
+                       struct ethos_error *error);
 
 /*
  * Finds the changes of other files that were made in the same operations as those taken out, and takes
@@ -89,8 +89,8 @@ int undo_take_out(struct undoing *undoing, const struct ethos_change *change,
 int undo_find_others(struct undoing *undoing, struct ethos_error *error);
 
 /* Writes the file and the others in one update. ETHOS_CONFLICT when one of them changed meanwhile. */
-int undo_put_all(struct undoing *undoing, const struct ethos_sync_how *how,
-                 struct ethos_error *error);
+int undo_write_all(struct undoing *undoing, const struct ethos_sync_how *how,
+                   struct ethos_error *error);
 
 void undo_release_others(struct undoing *undoing);
 

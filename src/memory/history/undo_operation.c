@@ -26,7 +26,7 @@
 
 /* ---- the end of a scope's history ------------------------------------------------------------- */
 
-struct past {
+struct operation_history {
     struct arena arena;
     struct ethos_change *items; /* newest first */
     size_t count, capacity;
@@ -50,17 +50,17 @@ static bool same_origin(const struct ethos_change *a, const struct ethos_change 
 }
 
 /* Whether two changes, the newer one first, may be of one update of a store that does not tell. */
-static bool follows(const struct ethos_change *newer, const struct ethos_change *older)
+static bool is_same_update(const struct ethos_change *newer, const struct ethos_change *older)
 {
     return !newer->group && !older->group && newer->number == older->number + 1 &&
            older->number > 0 && newer->time_ms == older->time_ms && same_origin(newer, older);
 }
 
-static int keep_change(void *arg, const struct ethos_change *change)
+static int add_operation_change(void *arg, const struct ethos_change *change)
 {
-    struct past *past = arg;
+    struct operation_history *past = arg;
     const struct ethos_change *last = past->count ? &past->items[past->count - 1] : NULL;
-    if (change->number < past->low && !(last && follows(last, change)))
+    if (change->number < past->low && !(last && is_same_update(last, change)))
         return 1; // enough
     struct ethos_change *items = arena_grow(&past->arena, past->items, past->count, &past->capacity,
                                             sizeof *items);
@@ -74,7 +74,7 @@ static int keep_change(void *arg, const struct ethos_change *change)
 
 /* ---- groups that nobody recorded -------------------------------------------------------------- */
 
-static void set_group(struct past *past, size_t newest, size_t oldest)
+static void set_group(struct operation_history *past, size_t newest, size_t oldest)
 {
     for (size_t i = newest; i <= oldest; i++) {
         past->items[i].group = past->items[oldest].number;
@@ -91,7 +91,7 @@ static bool is_index(const struct ethos_change *change)
  * A run of changes, from oldest to newest. No update has a key twice: where one comes again, the update
  * before ended with its index at the latest.
  */
-static int split_run(struct past *past, size_t newest, size_t oldest)
+static int split_run(struct operation_history *past, size_t newest, size_t oldest)
 {
     json_t *keys = json_object();
     size_t begin = oldest + 1; // one more than the oldest change of the update so far
@@ -119,14 +119,14 @@ static int split_run(struct past *past, size_t newest, size_t oldest)
     return code;
 }
 
-static int infer_groups(struct past *past)
+static int infer_groups(struct operation_history *past)
 {
     int code = ETHOS_OK;
     for (size_t i = 0, end; code == ETHOS_OK && i < past->count; i = end) {
         end = i + 1;
         if (past->items[i].group > 0)
             continue;
-        while (end < past->count && follows(&past->items[end - 1], &past->items[end]))
+        while (end < past->count && is_same_update(&past->items[end - 1], &past->items[end]))
             end++;
         code = split_run(past, i, end - 1);
     }
@@ -142,7 +142,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static const struct ethos_change *find_number(const struct past *past, uint64_t number)
+static const struct ethos_change *find_number(const struct operation_history *past, uint64_t number)
 {
     const struct ethos_change wanted = {.number = number}, *key = &wanted;
     const struct ethos_change *const *found = bsearch(&key, past->by_number, past->count,
@@ -150,7 +150,7 @@ static const struct ethos_change *find_number(const struct past *past, uint64_t 
     return found ? *found : NULL;
 }
 
-static void mark_undone(struct past *past, const char *numbers)
+static void mark_undone(struct operation_history *past, const char *numbers)
 {
     char *end;
     for (const char *at = numbers; at && *at; at = *end ? end + 1 : end) {
@@ -163,7 +163,7 @@ static void mark_undone(struct past *past, const char *numbers)
 }
 
 /* Newest first: an undo that was undone itself does not count. */
-static int index_past(struct past *past)
+static int index_past(struct operation_history *past)
 {
     past->by_number = arena_array(&past->arena, past->count + 1, sizeof *past->by_number);
     past->undone = arena_array(&past->arena, past->count + 1, sizeof *past->undone);
@@ -181,13 +181,13 @@ static int index_past(struct past *past)
     return ETHOS_OK;
 }
 
-static int load_past(struct ethos_turn *turn, const char *scope, uint64_t low, struct past *out,
-                     struct ethos_error *error)
+static int load_past(struct ethos_turn *turn, const char *scope, uint64_t low,
+                     struct operation_history *out, struct ethos_error *error)
 {
     struct ethos_provider *provider = turn->provider;
-    *out = (struct past){.low = low};
+    *out = (struct operation_history){.low = low};
     arena_init(&out->arena);
-    int code = provider->ops->history(provider, scope, NULL, keep_change, out, error);
+    int code = provider->ops->history(provider, scope, NULL, add_operation_change, out, error);
     if (code == 1)
         code = ETHOS_OK;
     if (code == ETHOS_OK)
@@ -213,7 +213,7 @@ static int compare_groups(const void *a, const void *b)
 }
 
 /* Where git merged two histories, two updates may have the same group; each has one time there. */
-static bool is_part(const struct past *past, const struct operations *operations,
+static bool is_part(const struct operation_history *past, const struct operations *operations,
                     const struct ethos_change *change)
 {
     const struct ethos_change *const *end = operations->items + operations->count;
@@ -228,7 +228,7 @@ static bool is_part(const struct past *past, const struct operations *operations
 }
 
 /* The change itself, where others have its number, too. */
-static const struct ethos_change *find_change(const struct past *past,
+static const struct ethos_change *find_change(const struct operation_history *past,
                                               const struct ethos_change *change)
 {
     const struct ethos_change *const *end = past->by_number + past->count;
@@ -242,7 +242,8 @@ static const struct ethos_change *find_change(const struct past *past,
     return NULL;
 }
 
-static int name_operations(struct past *past, const struct undoing *undoing, struct operations *out)
+static int name_operations(struct operation_history *past, const struct undoing *undoing,
+                           struct operations *out)
 {
     out->items = arena_array(&past->arena, undoing->taken + 1, sizeof *out->items);
     if (!out->items)
@@ -310,7 +311,7 @@ static int find_other(struct undoing *undoing, json_t *places, const char *key,
     return open_other(undoing, key, *out, error);
 }
 
-static int take_from_other(struct undoing *undoing, json_t *places,
+static int revert_in_other(struct undoing *undoing, json_t *places,
                            const struct ethos_change *change, struct ethos_error *error)
 {
     struct undo_other *other;
@@ -321,13 +322,13 @@ static int take_from_other(struct undoing *undoing, json_t *places,
     if (!is_index(change) && undo_is_purge(change))
         code = undo_refuse_purged(&other->undoing, error);
     else
-        code = undo_take_out(&other->undoing, change, error);
+        code = undo_revert_change(&other->undoing, change, error);
     undoing->stuck = undoing->stuck || other->undoing.stuck;
     str_printf(&undoing->undoes, "%s%" PRIu64, undoing->undoes.size ? "," : "", change->number);
     return code == ETHOS_OK && str_code(&undoing->undoes) != ETHOS_OK ? err_nomem(error) : code;
 }
 
-static bool goes_along(const struct undoing *undoing, const struct past *past,
+static bool goes_along(const struct undoing *undoing, const struct operation_history *past,
                        const struct operations *operations, size_t index)
 {
     const struct ethos_change *change = &past->items[index];
@@ -376,8 +377,8 @@ static int drop_line(struct undoing *undoing, struct ethos_error *error)
     return code;
 }
 
-static int take_others(struct undoing *undoing, const struct past *past,
-                       const struct operations *operations, struct ethos_error *error)
+static int revert_in_others(struct undoing *undoing, const struct operation_history *past,
+                            const struct operations *operations, struct ethos_error *error)
 {
     size_t most = 0;
     json_t *places = json_object();
@@ -387,7 +388,7 @@ static int take_others(struct undoing *undoing, const struct past *past,
     int code = places && undoing->others ? ETHOS_OK : err_nomem(error);
     for (size_t i = 0; code == ETHOS_OK && i < past->count; i++)
         if (goes_along(undoing, past, operations, i))
-            code = take_from_other(undoing, places, &past->items[i], error);
+            code = revert_in_other(undoing, places, &past->items[i], error);
     json_decref(places);
     return code;
 }
@@ -407,7 +408,8 @@ static bool is_returning(const struct undoing *file)
            strcmp(key, NOTES_INDEX) != 0 && strcmp(key, "USER.md") != 0;
 }
 
-static int add_line(struct undoing *index, const struct undoing *file, struct ethos_error *error)
+static int restore_index_line(struct undoing *index, const struct undoing *file,
+                              struct ethos_error *error)
 {
     struct note note;
     struct index_entry entry;
@@ -433,7 +435,7 @@ static int add_line(struct undoing *index, const struct undoing *file, struct et
 }
 
 /* An operation on notes changed the index as well; a purge may have taken the line out of its history. */
-static int add_lines(struct undoing *undoing, struct ethos_error *error)
+static int restore_index_lines(struct undoing *undoing, struct ethos_error *error)
 {
     struct undoing *index = NULL;
     int code = ETHOS_OK;
@@ -445,7 +447,7 @@ static int add_lines(struct undoing *undoing, struct ethos_error *error)
     if (!index || scope_is_tree(undoing->target->scope))
         return ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i <= undoing->other_count; i++)
-        code = add_line(index, file_at(undoing, i), error);
+        code = restore_index_line(index, file_at(undoing, i), error);
     return code;
 }
 
@@ -515,7 +517,7 @@ static int check_halves(struct undoing *undoing, struct ethos_error *error)
 }
 
 /* Whether the record of another file undid the changes: this one had no difference then. */
-static bool all_undone(const struct past *past, const struct undoing *undoing)
+static bool all_undone(const struct operation_history *past, const struct undoing *undoing)
 {
     bool undone = undoing->taken > 0;
     for (size_t i = 0; undone && i < undoing->taken; i++) {
@@ -527,7 +529,7 @@ static bool all_undone(const struct past *past, const struct undoing *undoing)
 
 int undo_find_others(struct undoing *undoing, struct ethos_error *error)
 {
-    struct past past;
+    struct operation_history past;
     struct operations operations = {0};
     uint64_t low = undoing->alone || !SLOT_PROVIDER(undoing->turn->provider, update)
                        ? 0
@@ -544,11 +546,11 @@ int undo_find_others(struct undoing *undoing, struct ethos_error *error)
         code = err_set(error, ETHOS_NOTFOUND, "%s: nothing to undo", undoing->target->key);
     }
     if (code == ETHOS_OK && operations.count > 0)
-        code = take_others(undoing, &past, &operations, error);
+        code = revert_in_others(undoing, &past, &operations, error);
     if (code == ETHOS_OK)
         code = check_halves(undoing, error);
     if (code == ETHOS_OK)
-        code = add_lines(undoing, error);
+        code = restore_index_lines(undoing, error);
     arena_release(&past.arena);
     return code;
 }
@@ -586,8 +588,8 @@ static int edit_all(void *arg, struct ethos_edit *edits, size_t count, struct et
     return ETHOS_OK;
 }
 
-int undo_put_all(struct undoing *undoing, const struct ethos_sync_how *how,
-                 struct ethos_error *error)
+int undo_write_all(struct undoing *undoing, const struct ethos_sync_how *how,
+                   struct ethos_error *error)
 {
     size_t count = undoing->other_count + 1;
     struct ethos_edit *edits = arena_array(&undoing->changes.arena, count, sizeof *edits);
@@ -602,7 +604,7 @@ int undo_put_all(struct undoing *undoing, const struct ethos_sync_how *how,
 /* ---- the last operation of a scope ------------------------------------------------------------ */
 
 /* Walks back to the first change that stands and is no undo. */
-struct newest {
+struct newest_search {
     const char *scope;
     json_t *undone;  /* numbers */
     uint64_t number; /* 0: none yet */
@@ -610,7 +612,7 @@ struct newest {
     char key[ETHOS_MAX_KEY + 1];
 };
 
-static bool note_undone(json_t *undone, const char *numbers)
+static bool add_undone_numbers(json_t *undone, const char *numbers)
 {
     char *end, name[24];
     bool ok = true;
@@ -625,12 +627,12 @@ static bool note_undone(json_t *undone, const char *numbers)
 
 static int find_newest(void *arg, const struct ethos_change *change)
 {
-    struct newest *newest = arg;
+    struct newest_search *newest = arg;
     char name[24];
     snprintf(name, sizeof name, "%" PRIu64, change->number);
     if (!changes_real(change) || json_object_get(newest->undone, name))
         return ETHOS_OK;
-    if (change->undoes && !note_undone(newest->undone, change->undoes))
+    if (change->undoes && !add_undone_numbers(newest->undone, change->undoes))
         return ETHOS_NOMEM;
     if (undo_is(change) || change->number == 0 || !scope_key_shown(newest->scope, change->key))
         return ETHOS_OK;
@@ -646,7 +648,7 @@ int undo_newest(struct ethos_turn *turn, const char *scope, char out_key[ETHOS_M
                 uint64_t *out_number, struct ethos_error *error)
 {
     struct ethos_provider *provider = turn->provider;
-    struct newest newest = {.scope = scope, .undone = json_object()};
+    struct newest_search newest = {.scope = scope, .undone = json_object()};
     int code = changes_need(turn, SLOT_PROVIDER(provider, history), error);
     if (code == ETHOS_OK && SLOT_PROVIDER(provider, settle))
         provider->ops->settle(provider, scope, NOTES_INDEX, NULL);

@@ -489,7 +489,8 @@ static void replace_value(struct ethos_view text, const struct yaml_pair *pair, 
     str_add(out, view_from(text, pair->end));
 }
 
-static void append_line(struct ethos_view text, const char *key, const char *value, struct str *out)
+static void append_config_line(struct ethos_view text, const char *key, const char *value,
+                               struct str *out)
 {
     str_add(out, text);
     if (text.size > 0 && text.data[text.size - 1] != '\n')
@@ -572,7 +573,7 @@ int config_edit(struct ethos_view text, const char *what, const char *key, const
     } else if (pair) {
         drop_line(text, pair, out);
     } else if (code == ETHOS_OK && value) {
-        append_line(text, key, value, out);
+        append_config_line(text, key, value, out);
     } else if (code == ETHOS_OK) {
         str_add(out, text);
     }

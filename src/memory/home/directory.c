@@ -174,7 +174,7 @@ void home_record_name(const char *kind, const char *scope, char out[HOME_RECORD_
 }
 
 /* Opens dir/folder ("" is dir itself), made when missing. -1 and errno. */
-static int open_folder(int dir, const char *folder, bool *out_made)
+static int open_or_make_folder(int dir, const char *folder, bool *out_made)
 {
     const int flags = O_RDONLY | O_DIRECTORY;
     int fd = os_open_beneath(dir, *folder ? folder : ".", flags, 0);
@@ -191,7 +191,7 @@ int home_replace(int dir, const char *folder_name, const char *name, struct etho
                  struct ethos_error *error)
 {
     bool made;
-    int folder = open_folder(dir, folder_name, &made);
+    int folder = open_or_make_folder(dir, folder_name, &made);
     const char *shown = *folder_name ? folder_name : name;
     int code = folder >= 0 ? check_private(folder, shown, error) : err_errno(error, errno, shown);
     if (code == ETHOS_OK)
@@ -214,7 +214,7 @@ int home_lock_within(int dir, const char *name, uint32_t wait_ms, int *out_lock,
     char path[ETHOS_MAX_KEY + 16];
     snprintf(path, sizeof path, LOCK_FOLDER "/%s.lock", name);
     bool made;
-    int folder = open_folder(dir, LOCK_FOLDER, &made);
+    int folder = open_or_make_folder(dir, LOCK_FOLDER, &made);
     int code = folder >= 0 ? check_private(folder, LOCK_FOLDER, error)
                            : err_errno(error, errno, LOCK_FOLDER);
     if (folder >= 0)

@@ -97,7 +97,8 @@ static bool entry_is(const json_t *entry, const char *platform, const char *plat
 }
 
 /* The first entry of a pair that carries a usable id, or NULL. */
-static json_t *find_entry(const json_t *entries, const char *platform, const char *platform_user)
+static json_t *find_pair_entry(const json_t *entries, const char *platform,
+                               const char *platform_user)
 {
     size_t index;
     json_t *entry;
@@ -149,7 +150,7 @@ int identity_resolve(const struct identity_map *self, const char *platform,
     int code = check_pair(platform, platform_user, error);
     if (code != ETHOS_OK)
         return code;
-    const json_t *entry = find_entry(self->entries, platform, platform_user);
+    const json_t *entry = find_pair_entry(self->entries, platform, platform_user);
     if (entry) {
         struct ethos_view user = json_view(entry, "userId");
         memcpy(out_user, user.data, user.size);
@@ -219,7 +220,7 @@ static bool has_entry(const json_t *entries, struct ethos_view user)
 }
 
 /* A profile that the map does not name: the map was lost. */
-static int look_at_folder(void *arg, const char *name)
+static int add_profile_candidate(void *arg, const char *name)
 {
     struct candidates *self = arg;
     char path[ETHOS_MAX_ID + 16];
@@ -248,7 +249,7 @@ bool identity_only(const struct identity_map *self, int dir, char out_user[ETHOS
         return false;
     found.users = dir >= 0 ? os_open_beneath(dir, FOLDER, O_RDONLY | O_DIRECTORY, 0) : -1;
     if (found.users >= 0) {
-        os_list(found.users, look_at_folder, &found);
+        os_list(found.users, add_profile_candidate, &found);
         os_close(found.users);
     }
     if (found.count != 1 || found.looked > PEOPLE_MAX)
@@ -358,13 +359,14 @@ int identity_unreached(const struct identity_map *self, int dir, const char *use
 
 /* ---- recording ----------------------------------------------------------------------------- */
 
-struct record {
+struct identity_record {
     const char *platform, *platform_user, *user;
     bool relink;
     int64_t now_ms;
 };
 
-static int make_entry(const struct record *record, json_t **out, struct ethos_error *error)
+static int make_identity_entry(const struct identity_record *record, json_t **out,
+                               struct ethos_error *error)
 {
     char iso[CLOCK_ISO_SIZE];
     clock_iso(record->now_ms, iso);
@@ -379,13 +381,13 @@ static int make_entry(const struct record *record, json_t **out, struct ethos_er
 }
 
 /* Changes entries in memory; *out_changed tells whether anything did. */
-static int put_entry(json_t *entries, const struct record *record, bool *out_changed,
-                     struct ethos_error *error)
+static int set_identity_entry(json_t *entries, const struct identity_record *record,
+                              bool *out_changed, struct ethos_error *error)
 {
-    json_t *entry = find_entry(entries, record->platform, record->platform_user);
+    json_t *entry = find_pair_entry(entries, record->platform, record->platform_user);
     *out_changed = true;
     if (!entry) {
-        int code = make_entry(record, &entry, error);
+        int code = make_identity_entry(record, &entry, error);
         if (code != ETHOS_OK)
             return code;
         return json_array_append_new(entries, entry) == 0 ? ETHOS_OK : err_nomem(error);
@@ -408,7 +410,7 @@ static int map_text(const json_t *entries, struct str *out, struct ethos_error *
 }
 
 /* Both get the same text, the .bak first: when it cannot be written, the map stays as it is. */
-static int save(int dir, struct ethos_view text, struct ethos_error *error)
+static int save_identity_map(int dir, struct ethos_view text, struct ethos_error *error)
 {
     int code = home_replace(dir, FOLDER, NAME ".bak", text, error);
     return code == ETHOS_OK ? home_replace(dir, FOLDER, NAME, text, error) : code;
@@ -424,7 +426,7 @@ static int save_or_preview(int dir, const json_t *entries, struct str *preview,
     if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
         code = map_text(entries, &text, error);
     if (code == ETHOS_OK && !preview)
-        code = save(dir, str_view(&text), error);
+        code = save_identity_map(dir, str_view(&text), error);
     else if (code == ETHOS_OK && diff_unified(str_view(&old), str_view(&text), NAME, preview))
         code = err_nomem(error);
     str_release(&old);
@@ -436,8 +438,8 @@ static int save_or_preview(int dir, const json_t *entries, struct str *preview,
  * Who is linked to the person at this machine takes an id that so far was only derived; without an
  * entry of their own that person would find it taken.
  */
-static int keep_local(const struct identity_map *map, const struct record *record,
-                      struct ethos_error *error)
+static int record_local_person(const struct identity_map *map, const struct identity_record *record,
+                               struct ethos_error *error)
 {
     char login[ETHOS_MAX_ID + 1], user[ETHOS_MAX_ID + 1];
     bool known, changed;
@@ -447,11 +449,11 @@ static int keep_local(const struct identity_map *map, const struct record *recor
     int code = identity_resolve(map, "cli", login, user, &known, error);
     if (code != ETHOS_OK || known || strcmp(user, record->user) != 0)
         return code;
-    const struct record local = {"cli", login, user, false, record->now_ms};
-    return put_entry(map->entries, &local, &changed, error);
+    const struct identity_record local = {"cli", login, user, false, record->now_ms};
+    return set_identity_entry(map->entries, &local, &changed, error);
 }
 
-static int record_locked(int dir, const struct record *record, struct str *preview,
+static int record_locked(int dir, const struct identity_record *record, struct str *preview,
                          struct ethos_error *error)
 {
     struct identity_map map;
@@ -462,9 +464,9 @@ static int record_locked(int dir, const struct record *record, struct str *previ
     if (map.damaged)
         code = identity_damaged(&map, error);
     if (code == ETHOS_OK)
-        code = keep_local(&map, record, error);
+        code = record_local_person(&map, record, error);
     if (code == ETHOS_OK)
-        code = put_entry(map.entries, record, &changed, error);
+        code = set_identity_entry(map.entries, record, &changed, error);
     if (code == ETHOS_OK && changed)
         code = save_or_preview(dir, map.entries, preview, error);
     identity_release(&map);
@@ -474,7 +476,7 @@ static int record_locked(int dir, const struct record *record, struct str *previ
 int identity_record(int dir, const char *platform, const char *platform_user, const char *user,
                     bool relink, int64_t now_ms, struct str *preview, struct ethos_error *error)
 {
-    const struct record record = {platform, platform_user, user, relink, now_ms};
+    const struct identity_record record = {platform, platform_user, user, relink, now_ms};
     char scope[ETHOS_MAX_SCOPE];
     int code = check_pair(platform, platform_user, error);
     if (code == ETHOS_OK)

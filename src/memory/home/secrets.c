@@ -20,20 +20,20 @@
 #define PREFIX SECRETS_PREFIX
 #define MASK "***"
 
-enum source { DIRECT, FROM_FILE, FROM_ENV };
+enum secret_source { DIRECT, FROM_FILE, FROM_ENV };
 static const char *const sources[] = {[DIRECT] = "", [FROM_FILE] = "File", [FROM_ENV] = "Env"};
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* The option that a name stands for, and how; NULL: none. */
 static const struct ethos_option *find_option(const struct ethos_option *options, const char *name,
-                                              enum source *out_source)
+                                              enum secret_source *out_source)
 {
     for (; options && options->name; options++) {
         size_t size = strlen(options->name);
         if (strncmp(options->name, name, size) != 0)
             continue;
-        for (enum source i = DIRECT; i <= FROM_ENV; i++) {
+        for (enum secret_source i = DIRECT; i <= FROM_ENV; i++) {
             bool taken = i == DIRECT || options->type == ETHOS_OPTION_SECRET;
             if (taken && strcmp(name + size, sources[i]) == 0) {
                 *out_source = i;
@@ -48,12 +48,12 @@ static const struct ethos_option *find_option(const struct ethos_option *options
 #define NAME_SIZE 48
 
 /* As they are written: a secret has three. */
-static size_t add_names(const struct ethos_option *options, char names[MAX_NAMES][NAME_SIZE],
-                        size_t count)
+static size_t add_option_names(const struct ethos_option *options, char names[MAX_NAMES][NAME_SIZE],
+                               size_t count)
 {
     for (; options && options->name; options++) {
-        enum source last = options->type == ETHOS_OPTION_SECRET ? FROM_ENV : DIRECT;
-        for (enum source i = DIRECT; i <= last && count < MAX_NAMES; i++)
+        enum secret_source last = options->type == ETHOS_OPTION_SECRET ? FROM_ENV : DIRECT;
+        for (enum secret_source i = DIRECT; i <= last && count < MAX_NAMES; i++)
             snprintf(names[count++], NAME_SIZE, "%s%s", options->name, sources[i]);
     }
     return count;
@@ -64,7 +64,7 @@ static int unknown_option(const struct ethos_option *options, const struct ethos
 {
     char names[MAX_NAMES][NAME_SIZE];
     const char *list[MAX_NAMES + 1] = {0};
-    size_t count = add_names(also, names, add_names(options, names, 0));
+    size_t count = add_option_names(also, names, add_option_names(options, names, 0));
     for (size_t i = 0; i < count; i++)
         list[i] = names[i];
     const char *nearest = nearest_name(name, list);
@@ -113,7 +113,7 @@ static int check_file(int fd, const char *path, struct ethos_error *error)
 }
 
 /* The text of the file, without the end of its last line. */
-static int read_text(int fd, const char *path, char *out, struct ethos_error *error)
+static int read_secret_text(int fd, const char *path, char *out, struct ethos_error *error)
 {
     size_t size = 0;
     for (ssize_t part = 1; part > 0 && size <= SECRETS_MAX_BYTES; size += (size_t)part) {
@@ -133,7 +133,8 @@ static int read_text(int fd, const char *path, char *out, struct ethos_error *er
     return ETHOS_OK;
 }
 
-static int read_file(const char *home, const char *name, char *out, struct ethos_error *error)
+static int read_secret_file(const char *home, const char *name, char *out,
+                            struct ethos_error *error)
 {
     char path[PATH_MAX];
     bool absolute = *name == '/';
@@ -145,7 +146,7 @@ static int read_file(const char *home, const char *name, char *out, struct ethos
         return err_errno(error, errno, path);
     int code = check_file(fd, path, error);
     if (code == ETHOS_OK)
-        code = read_text(fd, path, out, error);
+        code = read_secret_text(fd, path, out, error);
     os_close(fd);
     return code;
 }
@@ -177,7 +178,7 @@ static int find_twice(const struct secrets *self, const char *name, struct ethos
 int secrets_check(const struct ethos_option *options, const struct ethos_option *also,
                   const struct ethos_setting *setting, struct ethos_error *error)
 {
-    enum source source = DIRECT;
+    enum secret_source source = DIRECT;
     const struct ethos_option *option = find_option(also, setting->name, &source);
     if (!option)
         option = find_option(options, setting->name, &source);
@@ -200,7 +201,7 @@ static int resolve_one(const struct ethos_option *options, const struct secrets_
                        size_t at, struct secrets *out, struct ethos_error *error)
 {
     const struct ethos_setting *setting = &given->settings[at];
-    enum source source = DIRECT;
+    enum secret_source source = DIRECT;
     if (find_option(given->also, setting->name, &source))
         return ETHOS_OK;
     const struct ethos_option *option = find_option(options, setting->name, &source);
@@ -228,7 +229,7 @@ static int resolve_one(const struct ethos_option *options, const struct secrets_
     to->value = text;
     if (source == FROM_ENV)
         return read_variable(option->name, setting->value, text, error);
-    code = read_file(given->home, setting->value, text, error);
+    code = read_secret_file(given->home, setting->value, text, error);
     return code == ETHOS_OK ? ETHOS_OK : blame_setting(setting->name, code, error);
 }
 
@@ -275,7 +276,7 @@ static bool looks_secret(const char *key)
 
 static bool is_secret(const struct ethos_option *options, const char *key)
 {
-    enum source source = DIRECT;
+    enum secret_source source = DIRECT;
     const struct ethos_option *option = NULL;
     if (strncmp(key, PREFIX, strlen(PREFIX)) == 0)
         option = find_option(options, key + strlen(PREFIX), &source);
@@ -332,7 +333,7 @@ int secrets_place(const struct ethos_option *options, const struct secrets_given
 {
     const struct ethos_setting *setting = next_setting(given, "");
     for (; setting; setting = next_setting(given, setting->name)) {
-        enum source source;
+        enum secret_source source;
         const struct ethos_option *option = find_option(options, setting->name, &source);
         if (!option || option->type != ETHOS_OPTION_STRING || looks_secret(setting->name) ||
             (option->fallback && strcmp(option->fallback, setting->value) == 0))

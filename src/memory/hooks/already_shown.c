@@ -23,7 +23,7 @@
 #define RECENT_CHANGES 64    /* of a file that are looked at */
 
 /* A conversation at an event. */
-struct talk {
+struct shown_talk {
     struct ethos_turn *turn; /* NULL: there is none, as memory cannot be read */
     const struct hook *hook;
     struct arena arena;
@@ -67,7 +67,8 @@ static bool stands_in(struct ethos_view window, const struct agent *agent, struc
 }
 
 /* The block as a whole when that was sent, else each line of it that was. */
-static bool stands_there(const struct talk *self, struct ethos_view block, struct ethos_view window)
+static bool stands_there(const struct shown_talk *self, struct ethos_view block,
+                         struct ethos_view window)
 {
     struct ethos_view line;
     if (shown_same(&self->had.sent, &self->lines))
@@ -79,7 +80,7 @@ static bool stands_there(const struct talk *self, struct ethos_view block, struc
     return true;
 }
 
-static bool is_there(const struct talk *self, struct ethos_view block)
+static bool is_there(const struct shown_talk *self, struct ethos_view block)
 {
     char *room = self->had.size <= self->size ? malloc(WINDOW) : NULL;
     ssize_t got = room ? os_pread(self->transcript, room, WINDOW, self->had.size) : -1;
@@ -93,7 +94,7 @@ static bool is_there(const struct talk *self, struct ethos_view block)
  * transcript must show it. At a prompt, a transcript that should show it and does not is the proof that
  * it did not arrive.
  */
-static bool has_arrived(const struct talk *self, struct ethos_view block)
+static bool has_arrived(const struct shown_talk *self, struct ethos_view block)
 {
     const struct hook *hook = self->hook;
     bool readable = self->transcript >= 0;
@@ -106,22 +107,22 @@ static bool has_arrived(const struct talk *self, struct ethos_view block)
 
 /* ---- what changed ---------------------------------------------------------------------------- */
 
-struct past {
-    const struct talk *talk;
+struct shown_walk {
+    const struct shown_talk *talk;
     struct arena *arena;
     struct shown_past *past;
     struct ethos_view recent; /* of the transcript */
 };
 
-static int note_change(void *arg, const struct ethos_change *change)
+static int add_shown_change(void *arg, const struct ethos_change *change)
 {
-    const struct past *self = arg;
+    const struct shown_walk *self = arg;
     bool own = change->after && self->recent.size > 0 &&
                memmem(self->recent.data, self->recent.size, change->after, strlen(change->after));
     return shown_past_add(self->past, self->arena, change->diff, own);
 }
 
-static int read_histories(struct past *self)
+static int read_histories(struct shown_walk *self)
 {
     struct ethos_turn *turn = self->talk->turn;
     const struct ethos_context *context = &turn->context;
@@ -131,8 +132,9 @@ static int read_histories(struct past *self)
                                          {NULL, context->global_scope, "MEMORY.md"}};
     const struct ethos_filter filter = {.limit = RECENT_CHANGES};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        int code = files[i].scope ? ethos_history(turn, &files[i], &filter, note_change, self, NULL)
-                                  : ETHOS_UNSUPPORTED;
+        int code = files[i].scope
+                       ? ethos_history(turn, &files[i], &filter, add_shown_change, self, NULL)
+                       : ETHOS_UNSUPPORTED;
         if (code == ETHOS_NOMEM)
             return code;
         self->past->known |= code == ETHOS_OK;
@@ -140,9 +142,9 @@ static int read_histories(struct past *self)
     return ETHOS_OK;
 }
 
-static int read_past(struct talk *self, struct shown_past *out)
+static int read_past(struct shown_talk *self, struct shown_past *out)
 {
-    struct past past = {.talk = self, .arena = &self->arena, .past = out};
+    struct shown_walk past = {.talk = self, .arena = &self->arena, .past = out};
     uint64_t from = self->had.seen;
     if (self->size > from + RECENT_BYTES)
         from = self->size - RECENT_BYTES;
@@ -156,7 +158,8 @@ static int read_past(struct talk *self, struct shown_past *out)
 }
 
 /* Puts what changed in the place of the block. part: some memory could not be read, nothing is gone. */
-static int tell_changes(struct talk *self, bool part, struct str *block, struct shown *next)
+static int replace_by_changes(struct shown_talk *self, bool part, struct str *block,
+                              struct shown *next)
 {
     struct str gone, text;
     struct shown_past past = {.gone = &gone};
@@ -182,7 +185,7 @@ static int tell_changes(struct talk *self, bool part, struct str *block, struct 
 
 /* ---- at an event ----------------------------------------------------------------------------- */
 
-static void open_talk(struct talk *self, struct ethos *ethos)
+static void open_talk(struct shown_talk *self, struct ethos *ethos)
 {
     struct str text;
     struct stat info;
@@ -203,14 +206,14 @@ static void open_talk(struct talk *self, struct ethos *ethos)
     self->size = self->transcript >= 0 ? (uint64_t)info.st_size : 0;
 }
 
-static void close_talk(struct talk *self)
+static void close_talk(struct shown_talk *self)
 {
     if (self->transcript >= 0)
         os_close(self->transcript);
     arena_release(&self->arena);
 }
 
-static bool save(struct ethos *ethos, const struct talk *self, const struct shown *next)
+static bool save_shown(struct ethos *ethos, const struct shown_talk *self, const struct shown *next)
 {
     struct str text;
     str_init(&text, SIZE_MAX);
@@ -221,7 +224,7 @@ static bool save(struct ethos *ethos, const struct talk *self, const struct show
 }
 
 /* What is told of a block, and what is known of the conversation then. */
-static int choose(struct talk *self, bool part, struct str *block, struct shown *next)
+static int choose_block(struct shown_talk *self, bool part, struct str *block, struct shown *next)
 {
     bool prompt = self->hook->event->action == AGENT_PROMPT;
     bool arrived = has_arrived(self, str_view(block));
@@ -239,7 +242,7 @@ static int choose(struct talk *self, bool part, struct str *block, struct shown 
         next->lines = (struct shown_lines){0};
         code = shown_join(&next->lines, &self->arena, &self->lines);
         if (code == ETHOS_OK)
-            code = tell_changes(self, part, block, next);
+            code = replace_by_changes(self, part, block, next);
         next->asked = prompt || (block->size == 0 && next->asked);
     }
     next->seen = self->size;
@@ -249,7 +252,7 @@ static int choose(struct talk *self, bool part, struct str *block, struct shown 
 int hooks_shown(struct ethos *ethos, struct ethos_turn *turn, const struct hook *hook,
                 const char *problem, struct str *block, bool *out_tell_problem)
 {
-    struct talk self = {.turn = turn, .hook = hook};
+    struct shown_talk self = {.turn = turn, .hook = hook};
     struct shown next;
     *out_tell_problem = problem != NULL;
     if (!hook->session)
@@ -257,12 +260,13 @@ int hooks_shown(struct ethos *ethos, struct ethos_turn *turn, const struct hook 
     open_talk(&self, ethos);
     int code = shown_add(&self.lines, &self.arena, str_view(block));
     if (code == ETHOS_OK && (self.known || block->size > 0 || problem)) {
-        code = choose(&self, problem != NULL, block, &next);
+        code = choose_block(&self, problem != NULL, block, &next);
         uint64_t told = problem ? shown_hash(view_str(problem)) : 0;
         *out_tell_problem = told != 0 && told != next.problem;
         next.problem = told;
         // what cannot be noted would be told with every prompt
-        if (code == ETHOS_OK && !save(ethos, &self, &next) && hook->event->action == AGENT_PROMPT)
+        if (code == ETHOS_OK && !save_shown(ethos, &self, &next) &&
+            hook->event->action == AGENT_PROMPT)
             *out_tell_problem = false;
     }
     close_talk(&self);

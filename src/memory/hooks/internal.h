@@ -13,8 +13,8 @@ int hooks_recording(struct ethos *self, bool *out, struct ethos_error *error);
  * Records what an event says itself; turn_id tells it from others. Nothing when the transcript of the
  * conversation was recorded, which tells it all.
  */
-int hooks_say(struct ethos_turn *turn, const struct hook *hook, const char *turn_id,
-              struct ethos_error *error);
+int hooks_append_messages(struct ethos_turn *turn, const struct hook *hook, const char *turn_id,
+                          struct ethos_error *error);
 
 /*
  * Leaves of a block what the conversation does not have yet, and notes that it has it then. problem: why

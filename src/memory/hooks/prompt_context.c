@@ -62,8 +62,8 @@ int hooks_block(struct ethos_turn *turn, struct ethos_block **out_block, struct 
     return ethos_prefetch(turn, &options, out_block, error);
 }
 
-static int add_block(struct ethos_turn *turn, uint64_t room, struct str *out, struct str *recalled,
-                     int *out_code, struct ethos_error *error)
+static int add_memory_block(struct ethos_turn *turn, uint64_t room, struct str *out,
+                            struct str *recalled, int *out_code, struct ethos_error *error)
 {
     const struct ethos_prefetch_options options = block_options(room);
     struct ethos_block *block = NULL;
@@ -227,11 +227,11 @@ static int add_memory(struct ethos *self, const struct ethos_request *given,
     if (code == ETHOS_OK)
         code = leave_out_index(*out_turn, hook, error);
     if (code == ETHOS_OK)
-        code = add_block(*out_turn, room, out, recalled, out_unread, error);
+        code = add_memory_block(*out_turn, room, out, recalled, out_unread, error);
     if (code == ETHOS_OK && *out_unread != ETHOS_OK) { // room to say so
         str_clear(out);
         str_clear(recalled);
-        code = add_block(*out_turn, room - ERROR_ROOM, out, recalled, out_unread, error);
+        code = add_memory_block(*out_turn, room - ERROR_ROOM, out, recalled, out_unread, error);
     }
     if (code != ETHOS_OK && code != ETHOS_NOMEM && code != ETHOS_DENIED) {
         *out_unread = code;

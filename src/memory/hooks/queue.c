@@ -30,7 +30,7 @@
  * The folder; ETHOS_NOTFOUND when there is none and create is false. We never remove it, but others
  * may, also between our mkdir and our open.
  */
-static int open_folder(struct ethos *self, bool create, int *out, struct ethos_error *error)
+static int open_spool_folder(struct ethos *self, bool create, int *out, struct ethos_error *error)
 {
     int root;
     int code = service_open_root(self, create, &root, error);
@@ -73,7 +73,7 @@ int spool_lock(struct ethos *self, int *out_lock, struct ethos_error *error)
 }
 
 /* A note is written beside its name first, so that nobody reads half of one. */
-static int write_note(int folder, const char *name, struct ethos_view text)
+static int write_spool_file(int folder, const char *name, struct ethos_view text)
 {
     char beside[SPOOL_NAME_SIZE + 8];
     snprintf(beside, sizeof beside, ".%s", name);
@@ -92,15 +92,15 @@ static int write_note(int folder, const char *name, struct ethos_view text)
     return failed ? -1 : 0;
 }
 
-int spool_put(struct ethos *self, const char *name, struct ethos_view text,
-              struct ethos_error *error)
+int spool_write(struct ethos *self, const char *name, struct ethos_view text,
+                struct ethos_error *error)
 {
     for (int attempt = 1;; attempt++) {
         int folder;
-        int code = open_folder(self, true, &folder, error);
+        int code = open_spool_folder(self, true, &folder, error);
         if (code != ETHOS_OK)
             return code;
-        int failed = write_note(folder, name, text) == 0 ? 0 : errno;
+        int failed = write_spool_file(folder, name, text) == 0 ? 0 : errno;
         os_close(folder);
         if (!failed)
             return ETHOS_OK;
@@ -109,10 +109,10 @@ int spool_put(struct ethos *self, const char *name, struct ethos_view text,
     }
 }
 
-int spool_keep(struct ethos *self, const char *name, struct ethos_error *error)
+int spool_set_aside(struct ethos *self, const char *name, struct ethos_error *error)
 {
     int folder;
-    int code = open_folder(self, false, &folder, error);
+    int code = open_spool_folder(self, false, &folder, error);
     if (code != ETHOS_OK)
         return code;
     int fd = os_open_beneath(folder, name, O_RDONLY | O_NOFOLLOW, 0);
@@ -127,7 +127,7 @@ int spool_keep(struct ethos *self, const char *name, struct ethos_error *error)
 int spool_drop(struct ethos *self, const char *name, struct ethos_error *error)
 {
     int folder;
-    int code = open_folder(self, false, &folder, error);
+    int code = open_spool_folder(self, false, &folder, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     bool gone = os_unlinkat(folder, name, 0) == 0 || errno == ENOENT;
@@ -162,7 +162,7 @@ static void clear_left(struct ethos *self, int folder, const char *name)
         os_unlinkat(folder, name, 0);
 }
 
-static bool is_note(struct ethos_view name)
+static bool is_spool_name(struct ethos_view name)
 {
     return *name.data != '.' && name.size < SPOOL_NAME_SIZE && view_ends(name, VIEW(".json"));
 }
@@ -173,7 +173,7 @@ int spool_list(struct ethos *self, struct arena *arena, struct dir_names *out,
     int folder;
     size_t count = 0;
     *out = (struct dir_names){0};
-    int code = open_folder(self, false, &folder, error);
+    int code = open_spool_folder(self, false, &folder, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     if (dir_names(folder, arena, SPOOL_MAX_NOTES, out) != 0)
@@ -182,7 +182,7 @@ int spool_list(struct ethos *self, struct arena *arena, struct dir_names *out,
         struct ethos_view name = view_str(out->list[i]);
         if (*name.data == '.')
             clear_left(self, folder, name.data);
-        else if (is_note(name))
+        else if (is_spool_name(name))
             out->list[count++] = out->list[i];
     }
     out->count = count;
@@ -193,7 +193,7 @@ int spool_list(struct ethos *self, struct arena *arena, struct dir_names *out,
 int spool_read(struct ethos *self, const char *name, struct str *out, struct ethos_error *error)
 {
     int folder;
-    int code = open_folder(self, false, &folder, error);
+    int code = open_spool_folder(self, false, &folder, error);
     if (code != ETHOS_OK)
         return code;
     code = home_read(folder, name, SPOOL_MAX_NOTE, out, NULL, error);
@@ -223,7 +223,7 @@ void spool_count(struct ethos *self, size_t *out_waiting, size_t *out_refused)
 static int stop_at_note(void *arg, const char *name)
 {
     (void)arg;
-    return is_note(view_str(name)) ? 1 : 0;
+    return is_spool_name(view_str(name)) ? 1 : 0;
 }
 
 bool spool_waiting(const char *home)

@@ -28,11 +28,11 @@ int spool_lock(struct ethos *self, int *out_lock, struct ethos_error *error);
 int spool_name(struct ethos *self, char out_name[SPOOL_NAME_SIZE]);
 
 /* Notes a text under a name of spool_name. */
-int spool_put(struct ethos *self, const char *name, struct ethos_view text,
-              struct ethos_error *error);
+int spool_write(struct ethos *self, const char *name, struct ethos_view text,
+                struct ethos_error *error);
 
 /* Makes sure that a note stays. */
-int spool_keep(struct ethos *self, const char *name, struct ethos_error *error);
+int spool_set_aside(struct ethos *self, const char *name, struct ethos_error *error);
 
 /* Takes a note away; one that is gone already is no failure. */
 int spool_drop(struct ethos *self, const char *name, struct ethos_error *error);

@@ -106,8 +106,8 @@ static bool has_begun(const char *path)
  * An agent may say that a turn has ended before its transcript is there, or has more than its first
  * lines, which tell of no message: that is waited for, in the spool, unless it is late.
  */
-static int record(struct ethos_turn *turn, const struct hook *hook, const char *turn_id, bool late,
-                  struct ethos_error *error)
+static int record_or_wait(struct ethos_turn *turn, const struct hook *hook, const char *turn_id,
+                          bool late, struct ethos_error *error)
 {
     int code = has_transcript(hook) ? record_transcript(turn, hook, error) : ETHOS_NOTFOUND;
     if (code != ETHOS_NOTFOUND && code != ETHOS_INVALID)
@@ -116,7 +116,7 @@ static int record(struct ethos_turn *turn, const struct hook *hook, const char *
     if (has_transcript(hook) && (begun || code == ETHOS_NOTFOUND) && !late)
         return err_set(error, ETHOS_IO, "%s: not there yet", hook->transcript);
     if (says_something(hook))
-        return hooks_say(turn, hook, turn_id, error);
+        return hooks_append_messages(turn, hook, turn_id, error);
     return has_transcript(hook) && !begun ? code : ETHOS_OK;
 }
 
@@ -144,7 +144,7 @@ static int print_note(const struct ethos *self, const struct ethos_request *give
     return code == ETHOS_OK ? code : err_nomem(error);
 }
 
-static const char *text_of(const json_t *json, const char *name)
+static const char *get_string(const json_t *json, const char *name)
 {
     return json_string_value(json_object_get(json, name));
 }
@@ -159,16 +159,16 @@ static int parse_note(struct ethos_view text, struct note_of_hook *out, struct e
     if (json_integer_value(json_object_get(out->json, "version")) > VERSION)
         return err_set(error, ETHOS_UNSUPPORTED, "note: of a newer version");
     const struct agent *who;
-    const struct agent_event *what = agent_event_find(text_of(out->json, "agent"),
-                                                      text_of(out->json, "event"), &who);
+    const struct agent_event *what = agent_event_find(get_string(out->json, "agent"),
+                                                      get_string(out->json, "event"), &who);
     if (!what)
         return err_set(error, ETHOS_INVALID, "note: no event of an agent");
     code = hook_take(who, what, json_incref(json_object_get(out->json, "input")), &out->hook,
                      error);
     if (code == ETHOS_OK && !out->hook.session)
         code = err_set(error, ETHOS_INVALID, "note: it names no conversation");
-    out->request = (struct ethos_request){.personality = text_of(out->json, "personality"),
-                                          .user = text_of(out->json, "user"),
+    out->request = (struct ethos_request){.personality = get_string(out->json, "personality"),
+                                          .user = get_string(out->json, "user"),
                                           .workspace = ""}; // nothing of it is recorded
     return code;
 }
@@ -187,7 +187,7 @@ static int record_event(struct ethos *self, const struct ethos_request *request,
     int code = ethos_turn_new(self, request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = record(turn, hook, hook->turn ? hook->turn : turn_id, late, error);
+    code = record_or_wait(turn, hook, hook->turn ? hook->turn : turn_id, late, error);
     ethos_turn_free(turn);
     if (code == ETHOS_OK && hook->event->action == AGENT_END) {
         hooks_state_drop(self, hook, HOOKS_PLACE);
@@ -231,7 +231,7 @@ static bool is_hopeless(int code)
 }
 
 /* Whether it says nothing about the note. */
-static bool is_elsewhere(int code)
+static bool is_temporary_failure(int code)
 {
     return code == ETHOS_BUSY || code == ETHOS_NOMEM;
 }
@@ -247,22 +247,22 @@ static bool is_of(const struct note_of_hook *note, const struct hook *of)
 }
 
 /* What becomes of a note, by what became of the recording. */
-static int settle_note(struct ethos *self, const char *name, const char *session, int code,
-                       struct hooks_drained *told, struct ethos_error *error)
+static int finish_queued_event(struct ethos *self, const char *name, const char *session, int code,
+                               struct hooks_drained *told, struct ethos_error *error)
 {
     if (code == ETHOS_OK) {
         told->recorded++;
         return spool_drop(self, name, error);
     }
-    if (is_elsewhere(code) || !(is_hopeless(code) || is_old(self, name)))
+    if (is_temporary_failure(code) || !(is_hopeless(code) || is_old(self, name)))
         return code;
     told->refused++;
     return spool_refuse(self, name, session, error);
 }
 
 /* One note of a conversation (NULL: of any). */
-static int take_note(struct ethos *self, const char *name, const struct hook *of,
-                     struct hooks_drained *told, struct ethos_error *error)
+static int record_queued_event(struct ethos *self, const char *name, const struct hook *of,
+                               struct hooks_drained *told, struct ethos_error *error)
 {
     struct note_of_hook note = {0};
     struct str text;
@@ -279,27 +279,28 @@ static int take_note(struct ethos *self, const char *name, const struct hook *of
     if (code == ETHOS_OK && mine)
         code = record_note(self, &note, name, is_old(self, name), error);
     if (mine)
-        code = settle_note(self, name,
-                           note.json && has_transcript(&note.hook) ? note.hook.session : NULL, code,
-                           told, error);
+        code = finish_queued_event(
+            self, name, note.json && has_transcript(&note.hook) ? note.hook.session : NULL, code,
+            told, error);
     release_note(&note);
     str_release(&text);
     return mine ? code : ETHOS_OK;
 }
 
 /* One that fails does not keep the others waiting. The first failure is returned. */
-static int take_each(struct ethos *self, const struct hook *of, const struct dir_names *names,
-                     struct hooks_drained *told, struct ethos_error *error)
+static int record_queued_events(struct ethos *self, const struct hook *of,
+                                const struct dir_names *names, struct hooks_drained *told,
+                                struct ethos_error *error)
 {
     struct ethos_error other;
     int first = ETHOS_OK;
     for (size_t i = 0; i < names->count; i++) {
-        int code = take_note(self, names->list[i], of, told, first ? &other : error);
+        int code = record_queued_event(self, names->list[i], of, told, first ? &other : error);
         if (code == ETHOS_OK)
             continue;
         told->left++;
         first = first ? first : code;
-        if (is_elsewhere(code)) {
+        if (is_temporary_failure(code)) {
             told->left += names->count - i - 1;
             break;
         }
@@ -307,33 +308,34 @@ static int take_each(struct ethos *self, const struct hook *of, const struct dir
     return first;
 }
 
-static int take_locked(struct ethos *self, const struct hook *of, const char *newest, bool dry_run,
-                       struct hooks_drained *told, struct ethos_error *error)
+static int drain_locked(struct ethos *self, const struct hook *of, const char *newest, bool dry_run,
+                        struct hooks_drained *told, struct ethos_error *error)
 {
     struct arena arena;
     struct dir_names names;
     const struct dir_names one = {&newest, newest ? 1 : 0};
     arena_init(&arena);
-    int code = take_each(self, of, &one, told, error); // it may tell what the others are about
+    int code = record_queued_events(self, of, &one, told,
+                                    error); // it may tell what the others are about
     if (code == ETHOS_OK)
         code = spool_list(self, &arena, &names, error);
     if (code == ETHOS_OK && dry_run)
         told->left = names.count;
     else if (code == ETHOS_OK)
-        code = take_each(self, of, &names, told, error);
+        code = record_queued_events(self, of, &names, told, error);
     arena_release(&arena);
     return code;
 }
 
 /* Notes of a conversation (NULL: of all), beginning with one, or NULL. */
-static int take_notes(struct ethos *self, const struct hook *of, const char *newest, bool dry_run,
-                      struct hooks_drained *told, struct ethos_error *error)
+static int drain_queue(struct ethos *self, const struct hook *of, const char *newest, bool dry_run,
+                       struct hooks_drained *told, struct ethos_error *error)
 {
     int lock;
     int code = spool_lock(self, &lock, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
-    code = take_locked(self, of, newest, dry_run, told, error);
+    code = drain_locked(self, of, newest, dry_run, told, error);
     os_close(lock);
     return code;
 }
@@ -369,7 +371,7 @@ static bool retry_lines(void *arg, struct ethos_view text)
         memcpy(name, line.data, size);
         name[size] = '\0';
         code = retry->at_once ? record_waiting(retry->ethos, name, view_from(line, size + 1))
-                              : spool_put(retry->ethos, name, view_from(line, size + 1), NULL);
+                              : spool_write(retry->ethos, name, view_from(line, size + 1), NULL);
     }
     return code == ETHOS_OK;
 }
@@ -412,15 +414,15 @@ int hooks_drain(struct ethos *self, bool dry_run, struct hooks_drained *out,
         struct retry retry = {self, false};
         hooks_state_each(self, HOOKS_WAITING, retry_lines, &retry);
     }
-    return recording || dry_run ? take_notes(self, NULL, NULL, dry_run, out, error)
+    return recording || dry_run ? drain_queue(self, NULL, NULL, dry_run, out, error)
                                 : drop_all(self, error);
 }
 
 /* ---- an event -------------------------------------------------------------------------------- */
 
 /* Beside the spool, for the next event of the conversation. */
-static bool keep_waiting(struct ethos *self, const struct hook *hook, const char *name,
-                         struct ethos_view note)
+static bool queue_for_next_event(struct ethos *self, const struct hook *hook, const char *name,
+                                 struct ethos_view note)
 {
     struct str line;
     str_init(&line, SIZE_MAX);
@@ -433,9 +435,9 @@ static bool keep_waiting(struct ethos *self, const struct hook *hook, const char
     return kept;
 }
 
-static int note_event(struct ethos *self, const struct ethos_request *request,
-                      const struct hook *hook, char out_name[SPOOL_NAME_SIZE],
-                      struct ethos_error *error)
+static int queue_hook_event(struct ethos *self, const struct ethos_request *request,
+                            const struct hook *hook, char out_name[SPOOL_NAME_SIZE],
+                            struct ethos_error *error)
 {
     struct str text;
     if (spool_name(self, out_name) != 0)
@@ -444,9 +446,9 @@ static int note_event(struct ethos *self, const struct ethos_request *request,
     int code = print_note(self, request, hook, &text, error);
     if (code == ETHOS_OK) {
         retry_waiting(self, hook, false);
-        code = spool_put(self, out_name, str_view(&text), error);
+        code = spool_write(self, out_name, str_view(&text), error);
         if (code != ETHOS_OK && hook->event->action == AGENT_PROMPT &&
-            keep_waiting(self, hook, out_name, str_view(&text)))
+            queue_for_next_event(self, hook, out_name, str_view(&text)))
             code = ETHOS_OK;
     }
     str_release(&text);
@@ -479,15 +481,15 @@ int hooks_record(struct ethos *self, const struct ethos_request *request, const 
     int settings = hooks_recording(self, &recording, error);
     if (self->ephemeral || (settings == ETHOS_OK && !recording))
         return ETHOS_OK;
-    int code = note_event(self, request, hook, name, settings ? NULL : error);
+    int code = queue_hook_event(self, request, hook, name, settings ? NULL : error);
     if (settings != ETHOS_OK) // it waits until they can be read
         return settings;
     if (code != ETHOS_OK && code != ETHOS_NOMEM && !prompt)
         return record_now(self, request, hook, error);
     if (code != ETHOS_OK || prompt)
         return code;
-    code = take_notes(self, hook, has_transcript(hook) ? name : NULL, false, &told, error);
+    code = drain_queue(self, hook, has_transcript(hook) ? name : NULL, false, &told, error);
     if (code != ETHOS_OK)
-        spool_keep(self, name, NULL);
+        spool_set_aside(self, name, NULL);
     return code;
 }

@@ -36,7 +36,7 @@ struct saying {
     const char *replaced; /* the last message, of which new[0] is a longer form; or NULL */
 };
 
-static int keep_id(void *arg, const struct ethos_session *session)
+static int copy_session_id(void *arg, const struct ethos_session *session)
 {
     struct saying *self = arg;
     if (strlen(session->id) < sizeof self->id)
@@ -44,7 +44,7 @@ static int keep_id(void *arg, const struct ethos_session *session)
     return ETHOS_OK;
 }
 
-static int keep_last(void *arg, const struct ethos_message *message)
+static int copy_last_message(void *arg, const struct ethos_message *message)
 {
     struct saying *self = arg;
     const char *text = arena_copy(&self->arena, message->content);
@@ -54,27 +54,28 @@ static int keep_last(void *arg, const struct ethos_message *message)
     return text && self->last.id && self->last.role ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int find_session(struct saying *self, const struct ethos_turn *turn,
-                        struct ethos_error *error)
+static int find_hook_session(struct saying *self, const struct ethos_turn *turn,
+                             struct ethos_error *error)
 {
     struct ethos_sessions *store = self->store;
     struct ethos_session session = {.key = self->key,
                                     .platform = self->hook->agent->name,
                                     .personality = turn->context.personality,
                                     .working_dir = self->hook->folder};
-    int code = store->ops->get_by_key(store, self->key, keep_id, self, error);
+    int code = store->ops->get_by_key(store, self->key, copy_session_id, self, error);
     if (code == ETHOS_NOTFOUND) {
         code = sessions_user(turn, &session.user, error);
         return code == ETHOS_OK ? store->ops->create(store, &session, self->id, error) : code;
     }
     if (code == ETHOS_OK && !*self->id)
         return err_set(error, ETHOS_LIMIT, "%s: its id is too long", self->key);
-    return code == ETHOS_OK ? store->ops->messages(store, self->id, 1, keep_last, self, error)
-                            : code;
+    return code == ETHOS_OK
+               ? store->ops->messages(store, self->id, 1, copy_last_message, self, error)
+               : code;
 }
 
-static int make_id(struct saying *self, const struct ethos_message *message,
-                   char out[ETHOS_UUID_SIZE])
+static int make_message_id(struct saying *self, const struct ethos_message *message,
+                           char out[ETHOS_UUID_SIZE])
 {
     const struct ethos_view parts[] = {view_str(self->key), view_str(self->turn),
                                        view_str(message->role), message->content};
@@ -138,15 +139,15 @@ static bool is_aborted(const struct saying *self, const struct ethos_message *me
            (is_last(self, message) || strcmp(self->last.role, "user_steer") == 0);
 }
 
-static int say(struct saying *self, const char *role, struct ethos_view text,
-               struct ethos_error *error)
+static int add_spoken_message(struct saying *self, const char *role, struct ethos_view text,
+                              struct ethos_error *error)
 {
     char *id = self->ids[self->count];
     size_t at;
     struct ethos_message message = {.id = id, .role = role, .content = text};
     if (view_blank(text) || is_said(self, &message))
         return ETHOS_OK;
-    if (make_id(self, &message, id) != ETHOS_OK)
+    if (make_message_id(self, &message, id) != ETHOS_OK)
         return err_nomem(error);
     int code = self->store->ops->taken(self->store, &message, 1, &at, error);
     if (code != ETHOS_OK || at == 0)
@@ -157,28 +158,29 @@ static int say(struct saying *self, const char *role, struct ethos_view text,
     } else if (is_last(self, &message)) { // then nothing is new yet
         self->replaced = self->last.id;
         code = join_last(self, &message, error);
-        if (code == ETHOS_OK && make_id(self, &message, id) != ETHOS_OK)
+        if (code == ETHOS_OK && make_message_id(self, &message, id) != ETHOS_OK)
             code = err_nomem(error);
     }
     self->last = self->new[self->count++] = message;
     return code;
 }
 
-static int say_both(struct saying *self, const struct ethos_turn *turn, struct ethos_error *error)
+static int append_messages(struct saying *self, const struct ethos_turn *turn,
+                           struct ethos_error *error)
 {
     const struct hook *hook = self->hook;
-    int code = find_session(self, turn, error);
+    int code = find_hook_session(self, turn, error);
     if (code == ETHOS_OK)
-        code = say(self, "user", hook->prompt, error);
+        code = add_spoken_message(self, "user", hook->prompt, error);
     if (code == ETHOS_OK && !self->last.role && hook->reply.size > 0)
-        code = say(self, "user", VIEW(NOT_ASKED), error);
+        code = add_spoken_message(self, "user", VIEW(NOT_ASKED), error);
     if (code == ETHOS_OK)
-        code = say(self, "assistant", hook->reply, error);
+        code = add_spoken_message(self, "assistant", hook->reply, error);
     return code == ETHOS_OK ? record_new(self, error) : code;
 }
 
 /* <agent>:<conversation>, which is where its transcript goes; events: beside that. */
-static const char *make_key(struct saying *self, bool events)
+static const char *make_session_key(struct saying *self, bool events)
 {
     const struct ethos_view parts[] = {view_str(self->hook->agent->name),
                                        view_str(self->hook->session), VIEW("events")};
@@ -192,28 +194,29 @@ static const char *make_key(struct saying *self, bool events)
 }
 
 /* Whether the transcript of the conversation was recorded: then that tells all. */
-static int look_for_transcript(struct saying *self, bool *out, struct ethos_error *error)
+static int has_recorded_transcript(struct saying *self, bool *out, struct ethos_error *error)
 {
-    const char *key = make_key(self, false);
-    int code = key ? self->store->ops->get_by_key(self->store, key, keep_id, self, error)
+    const char *key = make_session_key(self, false);
+    int code = key ? self->store->ops->get_by_key(self->store, key, copy_session_id, self, error)
                    : err_nomem(error);
     *out = code == ETHOS_OK;
     *self->id = '\0';
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
-static int say_here(struct saying *self, const struct ethos_turn *turn, struct ethos_error *error)
+static int append_events(struct saying *self, const struct ethos_turn *turn,
+                         struct ethos_error *error)
 {
     bool told = false, events = self->hook->agent->format != NULL;
-    int code = events ? look_for_transcript(self, &told, error) : ETHOS_OK;
+    int code = events ? has_recorded_transcript(self, &told, error) : ETHOS_OK;
     if (code != ETHOS_OK || told)
         return code;
-    self->key = make_key(self, events);
-    return self->key ? say_both(self, turn, error) : err_nomem(error);
+    self->key = make_session_key(self, events);
+    return self->key ? append_messages(self, turn, error) : err_nomem(error);
 }
 
-int hooks_say(struct ethos_turn *turn, const struct hook *hook, const char *turn_id,
-              struct ethos_error *error)
+int hooks_append_messages(struct ethos_turn *turn, const struct hook *hook, const char *turn_id,
+                          struct ethos_error *error)
 {
     struct saying self = {.hook = hook, .turn = turn_id};
     int lock;
@@ -223,7 +226,7 @@ int hooks_say(struct ethos_turn *turn, const struct hook *hook, const char *turn
     if (code != ETHOS_OK)
         return code;
     arena_init(&self.arena);
-    code = say_here(&self, turn, error);
+    code = append_events(&self, turn, error);
     arena_release(&self.arena);
     os_close(lock);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;

@@ -24,14 +24,14 @@
 #define FILES_MAX 100000          /* looked at */
 #define LEFT_MS (30 * 86400000LL) /* a conversation that nobody ended */
 
-static void make_name(const struct hook *hook, const char *what, char out[NAME_SIZE])
+static void make_state_name(const struct hook *hook, const char *what, char out[NAME_SIZE])
 {
     char hash[HASH_HEX_SIZE];
     hash_hex(view_str(hook->session), hash);
     snprintf(out, NAME_SIZE, "%s-%.16s.%s", hook->agent->name, hash, what);
 }
 
-static int open_folder(struct ethos *self, bool create)
+static int open_state_folder(struct ethos *self, bool create)
 {
     int root;
     if (service_open_root(self, create, &root, NULL) != ETHOS_OK || root < 0)
@@ -47,10 +47,10 @@ static int open_folder(struct ethos *self, bool create)
 int hooks_state_read(struct ethos *self, const struct hook *hook, const char *what, struct str *out)
 {
     char name[NAME_SIZE];
-    int folder = open_folder(self, false);
+    int folder = open_state_folder(self, false);
     if (folder < 0)
         return ETHOS_NOTFOUND;
-    make_name(hook, what, name);
+    make_state_name(hook, what, name);
     int code = home_read(folder, name, STATE_MAX, out, NULL, NULL);
     os_close(folder);
     return code;
@@ -62,10 +62,10 @@ bool hooks_state_write(struct ethos *self, const struct hook *hook, const char *
 {
     char name[NAME_SIZE];
     bool whole = false;
-    int folder = open_folder(self, true);
+    int folder = open_state_folder(self, true);
     if (folder < 0)
         return false;
-    make_name(hook, what, name);
+    make_state_name(hook, what, name);
     int fd = os_openat(folder, name, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
     if (fd >= 0) {
         whole = os_write_all(fd, text.data, text.size) == 0;
@@ -81,10 +81,10 @@ bool hooks_state_append(struct ethos *self, const struct hook *hook, const char 
 {
     char name[NAME_SIZE];
     struct stat info;
-    int folder = open_folder(self, true);
+    int folder = open_state_folder(self, true);
     if (folder < 0)
         return false;
-    make_name(hook, what, name);
+    make_state_name(hook, what, name);
     int fd = os_openat(folder, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
     bool known = fd >= 0 && os_fstat(fd, &info) == 0;
     bool whole = known && os_write_all(fd, line.data, line.size) == 0;
@@ -99,16 +99,16 @@ bool hooks_state_append(struct ethos *self, const struct hook *hook, const char 
 void hooks_state_drop(struct ethos *self, const struct hook *hook, const char *what)
 {
     char name[NAME_SIZE];
-    int folder = open_folder(self, false);
+    int folder = open_state_folder(self, false);
     if (folder < 0)
         return;
-    make_name(hook, what, name);
+    make_state_name(hook, what, name);
     os_unlinkat(folder, name, 0);
     os_close(folder);
 }
 
 /* The time of this file is what counts. */
-static void read_name(const char *agent, char out[NAME_SIZE])
+static void make_read_marker(const char *agent, char out[NAME_SIZE])
 {
     snprintf(out, NAME_SIZE, "%s.read", agent);
 }
@@ -116,10 +116,10 @@ static void read_name(const char *agent, char out[NAME_SIZE])
 void hooks_note_read(struct ethos *self, const char *agent)
 {
     char name[NAME_SIZE];
-    int folder = open_folder(self, false);
+    int folder = open_state_folder(self, false);
     if (folder < 0)
         return;
-    read_name(agent, name);
+    make_read_marker(agent, name);
     int fd = os_openat(folder, name, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
     if (fd >= 0) {
         os_write_all(fd, "\n", 1);
@@ -132,16 +132,16 @@ int64_t hooks_last_read(struct ethos *self, const char *agent)
 {
     char name[NAME_SIZE];
     struct stat info;
-    int folder = open_folder(self, false);
+    int folder = open_state_folder(self, false);
     if (folder < 0)
         return -1;
-    read_name(agent, name);
+    make_read_marker(agent, name);
     bool known = os_fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
     os_close(folder);
     return known ? (int64_t)info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1000000 : -1;
 }
 
-static void visit_file(int folder, const char *name, hooks_state_fn *each, void *arg)
+static void visit_state_file(int folder, const char *name, hooks_state_fn *each, void *arg)
 {
     struct str text;
     str_init(&text, SIZE_MAX);
@@ -155,7 +155,7 @@ void hooks_state_each(struct ethos *self, const char *what, hooks_state_fn *each
 {
     struct arena arena;
     struct dir_names names;
-    int folder = open_folder(self, false);
+    int folder = open_state_folder(self, false);
     if (folder < 0)
         return;
     arena_init(&arena);
@@ -163,7 +163,7 @@ void hooks_state_each(struct ethos *self, const char *what, hooks_state_fn *each
         for (size_t i = 0; i < names.count; i++) {
             const char *dot = strrchr(names.list[i], '.');
             if (dot && strcmp(dot + 1, what) == 0)
-                visit_file(folder, names.list[i], each, arg);
+                visit_state_file(folder, names.list[i], each, arg);
         }
     arena_release(&arena);
     os_close(folder);
@@ -180,7 +180,7 @@ void hooks_state_clear(struct ethos *self)
 {
     struct arena arena;
     struct dir_names names;
-    int folder = open_folder(self, false);
+    int folder = open_state_folder(self, false);
     if (folder < 0)
         return;
     arena_init(&arena);

@@ -44,22 +44,22 @@ static bool is_dry(const struct export *export)
     return export->flags & ETHOS_SYNC_DRY_RUN;
 }
 
-void export_tell(const struct export *export, const char *what, const char *file, const char *key,
-                 const char *why, const char *diff)
+void export_report(const struct export *export, const char *what, const char *file, const char *key,
+                   const char *why, const char *diff)
 {
     const struct transfer_row row = {what, file, export->notes.scope, key, why, diff, ETHOS_OK};
     export->what->each(export->what->arg, &row);
 }
 
 /* The first line that was found. */
-struct found {
+struct found_tag {
     size_t line;
     char tag[64];
 };
 
-static void note_first(void *arg, size_t line, struct ethos_view tag)
+static void record_first_tag(void *arg, size_t line, struct ethos_view tag)
 {
-    struct found *found = arg;
+    struct found_tag *found = arg;
     if (found->line > 0)
         return;
     found->line = line;
@@ -69,22 +69,22 @@ static void note_first(void *arg, size_t line, struct ethos_view tag)
 int export_warn(const struct export *export, const char *key, struct ethos_view text, bool redacted,
                 struct ethos_error *error)
 {
-    struct found found = {0, "secret"}; // none in the text: in what was made of it
+    struct found_tag found = {0, "secret"}; // none in the text: in what was made of it
     char file[ETHOS_MAX_KEY + 32], why[160];
-    if (secret_find(text, note_first, &found) != ETHOS_OK)
+    if (secret_find(text, record_first_tag, &found) != ETHOS_OK)
         return err_nomem(error);
     if (found.line == 0 && !redacted)
         return ETHOS_OK;
     snprintf(file, sizeof file, found.line ? "%s:%zu" : "%s", key, found.line);
     snprintf(why, sizeof why, "looks like a secret (%s); it %s", found.tag,
              redacted ? "is redacted there" : "goes out as it is");
-    export_tell(export, "warning", file, NULL, why, NULL);
+    export_report(export, "warning", file, NULL, why, NULL);
     return ETHOS_OK;
 }
 
 void export_step(struct export *export)
 {
-    const struct transfer *what = export->what;
+    const struct transfer_request *what = export->what;
     uint64_t total = export->notes.count + 2; // the index and a profile
     if (what->progress)
         what->progress(what->progress_arg, export->done < total ? export->done : total, total);
@@ -96,7 +96,7 @@ void export_step(struct export *export)
 #define LABEL_SIZE (NAME_MAX + 32)
 
 /* What a name is recorded as: a file of notes in one text is no note of the folder it lies in. */
-static void label(const struct export *export, const char *name, char out[LABEL_SIZE])
+static void make_record_name(const struct export *export, const char *name, char out[LABEL_SIZE])
 {
     bool folder = is_folder(export->what->format);
     snprintf(out, LABEL_SIZE, "%s%s%s", folder ? "" : export->what->format, folder ? "" : ":",
@@ -118,7 +118,7 @@ static bool is_known(const struct export *export, const char *name, struct ethos
     const char *const imported[] = {"sources", export->folder, NULL};
     const json_t *written = imports_find(&export->record, exported);
     const json_t *source = imports_find(&export->record, imported);
-    label(export, name, recorded);
+    make_record_name(export, name, recorded);
     const char *last = json_string_value(json_object_get(written, recorded));
     hash_revision(there, revision);
     return (last && strcmp(last, revision) == 0) || came_so(source, name, revision);
@@ -129,7 +129,7 @@ static int record_exported(struct export *export, const char *name, struct ethos
     char revision[ETHOS_REVISION_SIZE], recorded[LABEL_SIZE];
     const char *const written[] = {"exports", export->folder, NULL};
     hash_revision(text, revision);
-    label(export, name, recorded);
+    make_record_name(export, name, recorded);
     json_t *part = imports_part(&export->record, written);
     bool done = part && json_object_set_new(part, recorded, json_string(revision)) == 0;
     return done ? ETHOS_OK : ETHOS_NOMEM;
@@ -182,13 +182,13 @@ static int write_there(struct export *export, const char *name, const char *key,
     if (is_dry(export) && code != ETHOS_OK)
         code = err_nomem(error);
     if (code == ETHOS_OK)
-        export_tell(export, "written", name, key, NULL, is_dry(export) ? diff.data : NULL);
+        export_report(export, "written", name, key, NULL, is_dry(export) ? diff.data : NULL);
     str_release(&diff);
     return code;
 }
 
-static void tell_left(const struct export *export, const char *name, const char *key,
-                      const struct there *there)
+static void report_unexported(const struct export *export, const char *name, const char *key,
+                              const struct there *there)
 {
     const struct transfer_row row = {"skipped",  name, export->notes.scope, key,
                                      there->why, NULL, there->code};
@@ -223,9 +223,9 @@ int export_file(struct export *export, const char *name, const char *key, struct
     if (code != ETHOS_OK)
         code = err_nomem(error);
     else if (there.why)
-        tell_left(export, name, key, &there);
+        report_unexported(export, name, key, &there);
     else if (same)
-        export_tell(export, "unchanged", name, key, NULL, NULL);
+        export_report(export, "unchanged", name, key, NULL, NULL);
     else
         code = write_recorded(export, name, key, &there, text, error);
     if (code == ETHOS_OK && !there.why && record_exported(export, name, text) != ETHOS_OK)
@@ -291,7 +291,7 @@ static int export_key(struct export *export, const char *key, struct ethos_error
 }
 
 /* Nothing is deleted there; who reads the folder should know what is gone here. */
-static void tell_gone(const struct export *export)
+static void report_deleted(const struct export *export)
 {
     const char *name;
     json_t *revision;
@@ -300,8 +300,8 @@ static void tell_gone(const struct export *export)
     json_object_foreach ((json_t *)imports_find(&export->record, written), name, revision) {
         if (!json_object_get(export->given, name) && export->dir >= 0 &&
             os_fstatat(export->dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
-            export_tell(export, "skipped", name, NULL,
-                        "deleted here since it was exported; it stays there", NULL);
+            export_report(export, "skipped", name, NULL,
+                          "deleted here since it was exported; it stays there", NULL);
     }
 }
 
@@ -316,7 +316,7 @@ static int export_folder(struct export *export, struct ethos_error *error)
     if (code == ETHOS_OK)
         code = export_key(export, TRANSFER_INDEX, error);
     if (code == ETHOS_OK)
-        tell_gone(export);
+        report_deleted(export);
     return code;
 }
 
@@ -341,7 +341,7 @@ static int make_absolute(const char *path, struct str *out, struct ethos_error *
 }
 
 /* Opens the folder, made when missing; -1 in a dry run of one that is not there. */
-static int open_folder(struct export *export, const char *path, struct ethos_error *error)
+static int open_export_folder(struct export *export, const char *path, struct ethos_error *error)
 {
     const int flags = O_RDONLY | O_DIRECTORY;
     export->dir = os_openat(AT_FDCWD, path, flags, 0);
@@ -369,7 +369,7 @@ static int open_parent(struct export *export, struct str *path, const char **out
     char *slash = strrchr(path->data, '/');
     *out_name = slash + 1;
     *slash = 0;
-    return open_folder(export, slash == path->data ? "/" : path->data, error);
+    return open_export_folder(export, slash == path->data ? "/" : path->data, error);
 }
 
 /* ---- one file ------------------------------------------------------------------------------- */
@@ -397,7 +397,7 @@ static int export_block(struct export *export, const char *name, struct ethos_vi
     else if (code == ETHOS_NOMEM || (code == ETHOS_LIMIT && !there.why))
         err_nomem(error);
     else if (code == ETHOS_OK && there.exists && view_eq(old, str_view(&text)))
-        export_tell(export, "unchanged", name, NULL, NULL, NULL);
+        export_report(export, "unchanged", name, NULL, NULL, NULL);
     else if (code == ETHOS_OK)
         code = write_there(export, name, NULL, old, str_view(&text), SHARED_MODE, error);
     str_release(&there.text);
@@ -440,7 +440,7 @@ static int export_single(struct export *export, struct str *path, struct str *ou
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 /* Before anything is written: the record must hold it. */
-static int check_room(const struct export *export, struct ethos_error *error)
+static int check_record_room(const struct export *export, struct ethos_error *error)
 {
     const char *const written[] = {"exports", export->folder, NULL};
     const json_t *part = imports_find(&export->record, written);
@@ -450,19 +450,20 @@ static int check_room(const struct export *export, struct ethos_error *error)
     return imports_check_room(&export->record, more, error);
 }
 
-static int run(struct export *export, struct str *path, struct str *out, struct ethos_error *error)
+static int export_all(struct export *export, struct str *path, struct str *out,
+                      struct ethos_error *error)
 {
     if (!is_folder(export->what->format))
         return export_single(export, path, out, error);
-    int code = open_folder(export, path->data, error);
+    int code = open_export_folder(export, path->data, error);
     snprintf(export->place->path, sizeof export->place->path, "%s", export->folder);
     if (code == ETHOS_OK)
-        code = check_room(export, error);
+        code = check_record_room(export, error);
     return code == ETHOS_OK ? export_folder(export, error) : code;
 }
 
 /* What is recorded as written must be there after a power cut. */
-static int settle(const struct export *export, struct ethos_error *error)
+static int sync_folder(const struct export *export, struct ethos_error *error)
 {
     return os_fsync(export->dir) == 0 ? ETHOS_OK : err_errno(error, errno, export->folder);
 }
@@ -486,11 +487,11 @@ static int run_recorded(struct export *export, struct str *path, struct str *out
     if (code == ETHOS_OK)
         code = imports_load(export->turn, export->notes.scope, &export->record, error);
     if (code == ETHOS_OK)
-        code = run(export, path, out, error);
+        code = export_all(export, path, out, error);
     export->done = UINT64_MAX;
     export_step(export);
     if (code == ETHOS_OK && writes)
-        code = settle(export, error);
+        code = sync_folder(export, error);
     if (code == ETHOS_OK && writes && export->closed.code == ETHOS_OK)
         code = imports_save(export->turn, &export->record, error);
     imports_release(&export->record);
@@ -511,7 +512,7 @@ static int check_notes(const struct notes *notes, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-int transfer_export(struct ethos_turn *turn, const struct transfer *what, struct str *out,
+int transfer_export(struct ethos_turn *turn, const struct transfer_request *what, struct str *out,
                     const struct ethos_sync_how *how, struct transfer_place *out_place,
                     struct ethos_error *error)
 {

@@ -10,7 +10,7 @@
 struct export
 {
     struct ethos_turn *turn;
-    const struct transfer *what;
+    const struct transfer_request *what;
     unsigned flags;
     int dir;                    /* the folder of the destination; -1: there is none */
     char folder[TRANSFER_PATH]; /* its path */
@@ -23,8 +23,8 @@ struct export
     uint64_t done;
 };
 
-void export_tell(const struct export *export, const char *what, const char *file, const char *key,
-                 const char *why, const char *diff);
+void export_report(const struct export *export, const char *what, const char *file, const char *key,
+                   const char *why, const char *diff);
 
 /* Tells of a note or index that holds what looks like a secret. ETHOS_NOMEM. */
 int export_warn(const struct export *export, const char *key, struct ethos_view text, bool redacted,

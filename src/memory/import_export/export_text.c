@@ -45,7 +45,7 @@ static void add_clean(struct rendering *rendering, struct ethos_view text, struc
 }
 
 /* Tells of a note that lost one. */
-static int warn(struct rendering *rendering, const char *key, struct ethos_view text)
+static int warn_of_secret(struct rendering *rendering, const char *key, struct ethos_view text)
 {
     bool secret = rendering->secret;
     rendering->secret = false;
@@ -53,13 +53,13 @@ static int warn(struct rendering *rendering, const char *key, struct ethos_view 
 }
 
 /* Moves the piece to the end of the text. */
-static int put_piece(struct rendering *rendering, const char *key, struct ethos_view text)
+static int flush_piece(struct rendering *rendering, const char *key, struct ethos_view text)
 {
     add_clean(rendering, str_view(&rendering->piece), rendering->out);
     int code = str_code(&rendering->piece);
     str_clear(&rendering->piece);
     if (code == ETHOS_OK)
-        code = warn(rendering, key, text);
+        code = warn_of_secret(rendering, key, text);
     return code == ETHOS_OK ? str_code(rendering->out) : code;
 }
 
@@ -102,8 +102,8 @@ static void add_to_block(struct rendering *rendering, const struct ethos_note *n
         return;
     }
     str_printf(&rendering->piece, "\n- %s: %s", note->title, note->hook ? note->hook : "");
-    export_tell(rendering->export, "skipped", note->key, note->key,
-                "the block is full: only its title and hook are in it", NULL);
+    export_report(rendering->export, "skipped", note->key, note->key,
+                  "the block is full: only its title and hook are in it", NULL);
 }
 
 /* ---- json ----------------------------------------------------------------------------------- */
@@ -118,8 +118,8 @@ static json_t *clean_json(struct rendering *rendering, struct ethos_view text)
     return str_code(&rendering->piece) == ETHOS_OK ? json_text(str_view(&rendering->piece)) : NULL;
 }
 
-static int put_text(struct rendering *rendering, json_t *object, const char *name,
-                    const char *value)
+static int set_clean_text(struct rendering *rendering, json_t *object, const char *name,
+                          const char *value)
 {
     return json_object_set_new(object, name, clean_json(rendering, view_str(value)));
 }
@@ -127,13 +127,13 @@ static int put_text(struct rendering *rendering, json_t *object, const char *nam
 static int add_json(struct rendering *rendering, const struct ethos_note *note)
 {
     json_t *row = json_object();
-    bool bad = !row || put_text(rendering, row, "key", note->key) ||
-               put_text(rendering, row, "title", note->title) ||
-               put_text(rendering, row, "hook", note->hook) ||
-               put_text(rendering, row, "type", note->type) ||
-               put_text(rendering, row, "created", note->created) ||
-               put_text(rendering, row, "verified", note->verified) ||
-               put_text(rendering, row, "expires", note->expires) ||
+    bool bad = !row || set_clean_text(rendering, row, "key", note->key) ||
+               set_clean_text(rendering, row, "title", note->title) ||
+               set_clean_text(rendering, row, "hook", note->hook) ||
+               set_clean_text(rendering, row, "type", note->type) ||
+               set_clean_text(rendering, row, "created", note->created) ||
+               set_clean_text(rendering, row, "verified", note->verified) ||
+               set_clean_text(rendering, row, "expires", note->expires) ||
                json_object_set_new(row, "listed", json_boolean(note->listed)) ||
                json_object_set_new(row, "text", clean_json(rendering, note->text));
     if (bad) {
@@ -141,7 +141,7 @@ static int add_json(struct rendering *rendering, const struct ethos_note *note)
         return ETHOS_NOMEM;
     }
     return json_array_append_new(rendering->notes, row) == 0
-               ? warn(rendering, note->key, note->text)
+               ? warn_of_secret(rendering, note->key, note->text)
                : ETHOS_NOMEM;
 }
 
@@ -154,13 +154,13 @@ static int print_json(struct rendering *rendering, struct ethos_view index)
     json_print(json, JSON_STYLE_PRETTY, rendering->out);
     json_decref(json);
     str_addc(rendering->out, '\n');
-    int code = warn(rendering, TRANSFER_INDEX, index);
+    int code = warn_of_secret(rendering, TRANSFER_INDEX, index);
     return code == ETHOS_OK ? str_code(rendering->out) : code;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static int add_note(void *arg, const struct ethos_note *note)
+static int render_note(void *arg, const struct ethos_note *note)
 {
     struct rendering *rendering = arg;
     export_step(rendering->export);
@@ -170,13 +170,13 @@ static int add_note(void *arg, const struct ethos_note *note)
         add_to_block(rendering, note);
     else
         add_section(note, "##", &rendering->piece);
-    return put_piece(rendering, note->key, note->text);
+    return flush_piece(rendering, note->key, note->text);
 }
 
 static int add_notes(struct rendering *rendering)
 {
     struct export *export = rendering->export;
-    return ethos_notes(export->turn, export->notes.scope, add_note, rendering, rendering->error);
+    return ethos_notes(export->turn, export->notes.scope, render_note, rendering, rendering->error);
 }
 
 static int render_markdown(struct rendering *rendering, struct ethos_view index)
@@ -188,7 +188,7 @@ static int render_markdown(struct rendering *rendering, struct ethos_view index)
     add_prose(index, piece);
     if (view_ends(str_view(piece), VIEW("\n\n")))
         str_truncate(piece, piece->size - 1);
-    int code = put_piece(rendering, TRANSFER_INDEX, index);
+    int code = flush_piece(rendering, TRANSFER_INDEX, index);
     if (code == ETHOS_OK)
         code = add_notes(rendering);
     if (code == ETHOS_OK)

@@ -28,7 +28,7 @@ static void warn_line(void *arg, size_t line, struct ethos_view tag)
 {
     const struct warning *warning = arg;
     const struct source_item *item = warning->item;
-    const struct transfer *what = warning->import->what;
+    const struct transfer_request *what = warning->import->what;
     char file[TRANSFER_PATH + 32], why[128];
     const char *colon = strrchr(item->file, ':');
     bool whole = item->item.kind == FOREIGN_NOTE || item->item.kind == FOREIGN_INDEX;
@@ -48,8 +48,8 @@ static void warn_secrets(struct import *import, const struct source_item *item)
         import->nomem = true;
 }
 
-void import_tell(struct import *import, const struct source_item *item, const char *scope,
-                 const char *key, const char *what, const char *why, const char *diff)
+void import_report(struct import *import, const struct source_item *item, const char *scope,
+                   const char *key, const char *what, const char *why, const char *diff)
 {
     const struct transfer_row row = {what, item->file, scope, key, why, diff, ETHOS_OK};
     import->what->each(import->what->arg, &row);
@@ -59,7 +59,7 @@ void import_tell(struct import *import, const struct source_item *item, const ch
 
 void import_step(struct import *import)
 {
-    const struct transfer *what = import->what;
+    const struct transfer_request *what = import->what;
     if (what->progress)
         what->progress(what->progress_arg, import->done, import->source.count);
     import->done++;
@@ -67,8 +67,8 @@ void import_step(struct import *import)
 
 /* ---- scopes and records --------------------------------------------------------------------- */
 
-static int resolve(const struct ethos_turn *turn, const char *scope, char out[ETHOS_MAX_SCOPE],
-                   struct ethos_error *error)
+static int resolve_import_scope(const struct ethos_turn *turn, const char *scope,
+                                char out[ETHOS_MAX_SCOPE], struct ethos_error *error)
 {
     struct scope_target target;
     int code = scope_target(&turn->context, NULL, scope, TRANSFER_INDEX, true, &target, error);
@@ -86,14 +86,14 @@ static int resolve_scopes(struct import *import, struct ethos_error *error)
     const char *asked = import->what->scope;
     bool agent = foreign_below(import->what->format) || // the home of an agent, not of a project
                  strcmp(import->what->format, "ethos-vector") == 0;
-    int code = resolve(import->turn, asked ? asked : context->memory_scope, import->memory_scope,
-                       error);
+    int code = resolve_import_scope(import->turn, asked ? asked : context->memory_scope,
+                                    import->memory_scope, error);
     if (code == ETHOS_OK)
-        code = resolve(import->turn,
-                       asked   ? asked
-                       : agent ? context->memory_scope
-                               : "workspace",
-                       import->note_scope, error);
+        code = resolve_import_scope(import->turn,
+                                    asked   ? asked
+                                    : agent ? context->memory_scope
+                                            : "workspace",
+                                    import->note_scope, error);
     return code;
 }
 
@@ -116,7 +116,7 @@ static int load_records(struct import *import, struct ethos_error *error)
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 /* An interrupted import left a batch half done: what it had written does not count as here. */
-static int recover(const struct import *import, struct ethos_error *error)
+static int recover_scopes(const struct import *import, struct ethos_error *error)
 {
     const char *scopes[] = {import->note_scope, import->memory_scope,
                             import->turn->context.user_scope};
@@ -127,9 +127,9 @@ static int recover(const struct import *import, struct ethos_error *error)
     return code;
 }
 
-static int run(struct import *import, struct ethos_error *error)
+static int import_all(struct import *import, struct ethos_error *error)
 {
-    int code = recover(import, error);
+    int code = recover_scopes(import, error);
     if (code == ETHOS_OK)
         code = load_records(import, error);
     if (code == ETHOS_OK)
@@ -152,7 +152,7 @@ static int run_locked(struct import *import, struct ethos_error *error)
         return ETHOS_OK;
     int code = import_dry(import) ? ETHOS_OK : imports_lock(import->turn, &lock, error);
     if (code == ETHOS_OK)
-        code = run(import, error);
+        code = import_all(import, error);
     if (code == ETHOS_OK)
         import_step(import);
     if (code == ETHOS_OK && import->nomem)
@@ -162,7 +162,7 @@ static int run_locked(struct import *import, struct ethos_error *error)
     return code;
 }
 
-int transfer_import(struct ethos_turn *turn, const struct transfer *what,
+int transfer_import(struct ethos_turn *turn, const struct transfer_request *what,
                     const struct ethos_sync_how *how, struct transfer_place *out_place,
                     struct ethos_error *error)
 {

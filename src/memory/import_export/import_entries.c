@@ -89,13 +89,14 @@ static int add_to_run(struct log *log, const struct source_item *item)
 
 /* ---- deciding ------------------------------------------------------------------------------- */
 
-static void tell(struct log *log, const struct source_item *item, const char *what, const char *why)
+static void report_entry(struct log *log, const struct source_item *item, const char *what,
+                         const char *why)
 {
-    import_tell(log->import, item, log->scope, log->key, what, why, NULL);
+    import_report(log->import, item, log->scope, log->key, what, why, NULL);
 }
 
 /* Sets *out_new; what is not new is told of. */
-static int decide(struct log *log, const struct source_item *item, bool *out_new)
+static int check_entry_new(struct log *log, const struct source_item *item, bool *out_new)
 {
     char hash[ENTRY_HASH + 1];
     struct ethos_view text = item->item.text;
@@ -107,13 +108,13 @@ static int decide(struct log *log, const struct source_item *item, bool *out_new
         json_object_set_new(log->now, hash, json_integer(1)) != 0)
         return ETHOS_NOMEM;
     if (memchr(text.data, 0, text.size))
-        tell(log, item, "skipped", "holds a NUL character");
+        report_entry(log, item, "skipped", "holds a NUL character");
     else if (has_lines(log->here, text))
-        tell(log, item, "unchanged", NULL);
+        report_entry(log, item, "unchanged", NULL);
     else if (twice)
-        tell(log, item, "unchanged", "comes twice");
+        report_entry(log, item, "unchanged", "comes twice");
     else if (before)
-        tell(log, item, "skipped", "deleted or changed here since it was imported");
+        report_entry(log, item, "skipped", "deleted or changed here since it was imported");
     else
         *out_new = true;
     return ETHOS_OK;
@@ -126,32 +127,32 @@ static bool is_mine(const struct log *log, const struct source_item *item)
 
 static int decide_all(struct log *log)
 {
-    const struct source *source = &log->import->source;
+    const struct import_source *source = &log->import->source;
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < source->count; i++) {
         bool is_new;
         if (!is_mine(log, &source->items[i]))
             continue;
         import_step(log->import);
-        code = decide(log, &source->items[i], &is_new);
+        code = check_entry_new(log, &source->items[i], &is_new);
         if (code == ETHOS_OK)
             code = is_new ? add_to_run(log, &source->items[i]) : close_run(log);
         if (code == ETHOS_OK && is_new)
-            tell(log, &source->items[i], log->import->waits ? "waiting" : "taken", NULL);
+            report_entry(log, &source->items[i], log->import->waits ? "waiting" : "taken", NULL);
     }
     return code == ETHOS_OK ? close_run(log) : code;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static void note_diff(void *arg, const struct ethos_outcome *outcome)
+static void collect_diff(void *arg, const struct ethos_outcome *outcome)
 {
     if (outcome->diff)
         str_adds(arg, outcome->diff);
 }
 
 /* The diff of a dry run is that of the file, not of one entry. */
-static void tell_diff(struct log *log)
+static void report_file_diff(struct log *log)
 {
     const struct transfer_row row = {"diff", log->key,       log->scope, log->key,
                                      NULL,   log->diff.data, ETHOS_OK};
@@ -160,11 +161,11 @@ static void tell_diff(struct log *log)
         log->import->what->each(log->import->what->arg, &row);
 }
 
-static int write_all(struct log *log, struct ethos_error *error)
+static int write_entries(struct log *log, struct ethos_error *error)
 {
     struct import *import = log->import;
     const struct ethos_sync_how how = {
-        .origin = &import->origin, .flags = import->flags, .each = note_diff, .arg = &log->diff};
+        .origin = &import->origin, .flags = import->flags, .each = collect_diff, .arg = &log->diff};
     int code = ETHOS_OK;
     for (size_t at = 0; code == ETHOS_OK && at < log->count; at += ETHOS_MAX_BATCH) {
         size_t count = log->count - at < ETHOS_MAX_BATCH ? log->count - at : ETHOS_MAX_BATCH;
@@ -173,11 +174,11 @@ static int write_all(struct log *log, struct ethos_error *error)
             code = ETHOS_OK;
     }
     if (code == ETHOS_OK)
-        tell_diff(log);
+        report_file_diff(log);
     return code;
 }
 
-static int run(struct log *log, struct ethos_error *error)
+static int import_entry_log(struct log *log, struct ethos_error *error)
 {
     struct ethos_file *file = NULL;
     int code = ethos_read(log->import->turn, &log->place, &file, error);
@@ -188,7 +189,7 @@ static int run(struct log *log, struct ethos_error *error)
         code = err_nomem(error);
     log->here = (struct ethos_view){0};
     ethos_file_free(file);
-    return code == ETHOS_OK ? write_all(log, error) : code;
+    return code == ETHOS_OK ? write_entries(log, error) : code;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -207,7 +208,8 @@ static int run_recorded(struct log *log, struct imports *record, struct ethos_er
     const char *const path[] = {"sources", import->source.path, "entries", log->key, NULL};
     log->taken = imports_part(record, path);
     log->now = json_object();
-    int code = log->taken && log->now && log->updates ? run(log, error) : err_nomem(error);
+    int code = log->taken && log->now && log->updates ? import_entry_log(log, error)
+                                                      : err_nomem(error);
     if (code == ETHOS_OK && !import_dry(import) && !import->waits)
         code = imports_save(import->turn, record, error);
     json_decref(log->now);

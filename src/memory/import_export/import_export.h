@@ -47,7 +47,7 @@ typedef void transfer_fn(void *arg, const struct transfer_row *row);
 /* Called before each item, for a progress display. */
 typedef void transfer_progress_fn(void *arg, uint64_t done, uint64_t total);
 
-struct transfer {
+struct transfer_request {
     const char *format; /* import: one of FOREIGN_SOURCES; export: one of TRANSFER_FORMATS */
     const char *path;   /* NULL: where that program keeps it (import), standard output (export) */
     const char *scope;  /* NULL: where such memory belongs (import), the workspace (export) */
@@ -71,7 +71,7 @@ struct transfer_place {
  * ETHOS_NOTFOUND when there is nothing at the path; why it cannot be read when it is one file. Conflicts are rows, no failure. The origin's
  * via is "import" whatever how says; how->each is not used.
  */
-int transfer_import(struct ethos_turn *turn, const struct transfer *what,
+int transfer_import(struct ethos_turn *turn, const struct transfer_request *what,
                     const struct ethos_sync_how *how, struct transfer_place *out_place,
                     struct ethos_error *error);
 
@@ -82,7 +82,7 @@ int transfer_import(struct ethos_turn *turn, const struct transfer *what,
  * TRANSFER_DIFFERS where their content is not known. What looks like a secret is told of; in one
  * text it is redacted, files of a folder are exact.
  */
-int transfer_export(struct ethos_turn *turn, const struct transfer *what, struct str *out,
+int transfer_export(struct ethos_turn *turn, const struct transfer_request *what, struct str *out,
                     const struct ethos_sync_how *how, struct transfer_place *out_place,
                     struct ethos_error *error);
 

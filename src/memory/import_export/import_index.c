@@ -16,12 +16,12 @@
 #include "core/notes/index.h"
 #include "memory/import_export/import_internal.h"
 
-static bool has_name(const json_t *names, struct ethos_view name)
+static bool is_in_names(const json_t *names, struct ethos_view name)
 {
     return json_object_getn(names, name.data, name.size) != NULL;
 }
 
-static int add_name(json_t *names, struct ethos_view name)
+static int add_to_names(json_t *names, struct ethos_view name)
 {
     return json_object_setn_new_nocheck(names, name.data, name.size, json_true()) == 0
                ? ETHOS_OK
@@ -42,10 +42,10 @@ static int is_part_of(struct ethos_view ours, struct ethos_view theirs, bool *ou
     json_t *lines = json_object();
     int code = lines ? ETHOS_OK : ETHOS_NOMEM;
     while (code == ETHOS_OK && view_line(&theirs, &line))
-        code = add_name(lines, view_trim_end(line));
+        code = add_to_names(lines, view_trim_end(line));
     *out = true;
     while (code == ETHOS_OK && *out && view_line(&ours, &line))
-        *out = view_blank(line) || has_name(lines, view_trim_end(line));
+        *out = view_blank(line) || is_in_names(lines, view_trim_end(line));
     json_decref(lines);
     return code;
 }
@@ -84,13 +84,13 @@ static int list_names(struct import *import, struct import_index *index)
     size_t offset = 0;
     int code = index->listed && index->waiting ? ETHOS_OK : ETHOS_NOMEM;
     while (code == ETHOS_OK && index_next(text_here(index), &offset, &entry))
-        code = add_name(index->listed, entry.file);
+        code = add_to_names(index->listed, entry.file);
     for (size_t i = 0; code == ETHOS_OK && i < import->source.count; i++) {
         const struct source_item *item = &import->source.items[i];
         if (item->item.kind == FOREIGN_INDEX && !index->item)
             index->item = item;
         else if (item->item.kind == FOREIGN_NOTE || item->item.kind == FOREIGN_FACT)
-            code = add_name(index->waiting, view_str(item->key));
+            code = add_to_names(index->waiting, view_str(item->key));
     }
     return code;
 }
@@ -151,8 +151,8 @@ static int filter_target(struct import_index *index, const json_t *coming)
         struct ethos_view line = view_of(rest.data,
                                          end ? (size_t)(end - rest.data) + 1 : rest.size);
         bool later = index_line(view_trim_end(line), &entry) &&
-                     has_name(index->waiting, entry.file) && !has_name(coming, entry.file) &&
-                     !has_name(index->listed, entry.file);
+                     is_in_names(index->waiting, entry.file) && !is_in_names(coming, entry.file) &&
+                     !is_in_names(index->listed, entry.file);
         if (!later)
             str_add(&index->text, line);
         rest = view_from(rest, line.size);
@@ -162,7 +162,7 @@ static int filter_target(struct import_index *index, const json_t *coming)
 
 static bool is_coming(void *arg, struct ethos_view file)
 {
-    return has_name(arg, file);
+    return is_in_names(arg, file);
 }
 
 /* The lines of the notes that come, as their index has them; those of facts are made here. */
@@ -194,7 +194,7 @@ static json_t *coming_notes(const struct ethos_edit *edits, size_t count)
     int code = coming ? ETHOS_OK : ETHOS_NOMEM;
     for (size_t i = 0; code == ETHOS_OK && i < count; i++)
         if (edits[i].verdict == ETHOS_EDIT_PUT && !edits[i].old.data)
-            code = add_name(coming, view_str(edits[i].key));
+            code = add_to_names(coming, view_str(edits[i].key));
     if (code == ETHOS_OK)
         return coming;
     json_decref(coming);
@@ -238,7 +238,8 @@ void import_index_done(struct import *import, const struct meeting *meetings,
 
 /* ---- in the end ------------------------------------------------------------------------------- */
 
-static int put_target(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int write_index_text(void *arg, struct ethos_edit *edits, size_t count,
+                            struct ethos_error *error)
 {
     struct import_index *index = arg;
     (void)count, (void)error;
@@ -253,16 +254,16 @@ static int put_target(void *arg, struct ethos_edit *edits, size_t count, struct 
     return ETHOS_OK;
 }
 
-static void tell_target(struct import *import, const struct import_index *index)
+static void report_index(struct import *import, const struct import_index *index)
 {
     const struct meeting *meeting = &index->meeting;
     bool same = index->merged && view_eq(str_view(&index->target), text_here(index));
-    import_tell(import, meeting->item, meeting->scope, meeting->key,
-                same                ? "unchanged"
-                : index->merged     ? "merged"
-                : meeting->old.data ? "updated"
-                                    : "taken",
-                same ? "here it says so already" : NULL, NULL);
+    import_report(import, meeting->item, meeting->scope, meeting->key,
+                  same                ? "unchanged"
+                  : index->merged     ? "merged"
+                  : meeting->old.data ? "updated"
+                                      : "taken",
+                  same ? "here it says so already" : NULL, NULL);
 }
 
 int import_index_finish(struct import *import, struct ethos_error *error)
@@ -272,13 +273,13 @@ int import_index_finish(struct import *import, struct ethos_error *error)
     const struct ethos_sync_how how = {.origin = &import->origin, .flags = import->flags};
     if (!index || !index->has_target)
         return ETHOS_NOTFOUND;
-    int code = handle_update(import->turn, import->note_scope, &edit, 1, put_target, index, &how,
-                             error);
+    int code = handle_update(import->turn, import->note_scope, &edit, 1, write_index_text, index,
+                             &how, error);
     if (code != ETHOS_OK || !index->has_target)
         return code == ETHOS_OK ? ETHOS_NOTFOUND : code;
     import_step(import);
     if (index->merged)
-        import_keep_version(import, &index->meeting);
-    tell_target(import, index);
+        import_store_version(import, &index->meeting);
+    report_index(import, index);
     return import_remember(import, &index->meeting) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }

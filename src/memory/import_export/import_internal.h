@@ -9,10 +9,10 @@
 
 struct import {
     struct ethos_turn *turn;
-    const struct transfer *what;
+    const struct transfer_request *what;
     struct ethos_origin origin;
     unsigned flags; /* of ethos_sync_how */
-    struct source source;
+    struct import_source source;
     struct imports notes;               /* the record of the notes' scope */
     char note_scope[ETHOS_MAX_SCOPE];   /* where notes go */
     char memory_scope[ETHOS_MAX_SCOPE]; /* where entries of a memory go */
@@ -26,8 +26,8 @@ struct import {
 };
 
 /* Tells of one item; warns of secrets in its text when it came in. */
-void import_tell(struct import *import, const struct source_item *item, const char *scope,
-                 const char *key, const char *what, const char *why, const char *diff);
+void import_report(struct import *import, const struct source_item *item, const char *scope,
+                   const char *key, const char *what, const char *why, const char *diff);
 
 /* Counts an item and says so. */
 void import_step(struct import *import);
@@ -64,7 +64,7 @@ enum meeting_way {
 };
 
 /* Decides; tells of what needs no writing. */
-enum meeting_way import_meet(struct import *import, struct meeting *meeting);
+enum meeting_way import_decide(struct import *import, struct meeting *meeting);
 
 /*
  * Brings the two together by lines; what cannot be is kept beside the file. ETHOS_NOTFOUND, with
@@ -88,7 +88,7 @@ int import_base(struct import *import, const struct meeting *meeting, struct eth
  * Makes what came a version of its key, the base of the next merge. Failing to costs no more than a conflict
  * next time.
  */
-void import_keep_version(struct import *import, const struct meeting *meeting);
+void import_store_version(struct import *import, const struct meeting *meeting);
 
 /* ---- import_index.c: the lines of notes, in the same update as the notes ------------ */
 

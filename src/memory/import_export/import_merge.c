@@ -40,10 +40,10 @@ int import_remember(struct import *import, const struct meeting *meeting)
                                                                                      : ETHOS_NOMEM;
 }
 
-static void tell(struct import *import, const struct meeting *meeting, const char *what,
-                 const char *why, const char *diff)
+static void report_meeting(struct import *import, const struct meeting *meeting, const char *what,
+                           const char *why, const char *diff)
 {
-    import_tell(import, meeting->item, meeting->scope, meeting->key, what, why, diff);
+    import_report(import, meeting->item, meeting->scope, meeting->key, what, why, diff);
 }
 
 static bool was_seen(const struct meeting *meeting, const char *revision)
@@ -73,12 +73,12 @@ enum meeting_way import_way(struct meeting *meeting)
     return !meeting->old.data || was_seen(meeting, meeting->old.revision) ? MEET_PUT : MEET_BOTH;
 }
 
-enum meeting_way import_meet(struct import *import, struct meeting *meeting)
+enum meeting_way import_decide(struct import *import, struct meeting *meeting)
 {
     enum meeting_way way = import_way(meeting);
     const char *why, *what = nothing_to_do(meeting, &why);
     if (way == MEET_DONE)
-        tell(import, meeting, what, why, NULL);
+        report_meeting(import, meeting, what, why, NULL);
     return way;
 }
 
@@ -103,11 +103,12 @@ int import_aside(struct import *import, const struct meeting *meeting, struct et
                                   : provider->ops->set_aside(provider, meeting->scope, meeting->key,
                                                              meeting->text, error);
     if (code == ETHOS_OK)
-        tell(import, meeting, "conflict", "a different note of this name is here" ASIDE, NULL);
+        report_meeting(import, meeting, "conflict", "a different note of this name is here" ASIDE,
+                       NULL);
     return code;
 }
 
-void import_keep_version(struct import *import, const struct meeting *meeting)
+void import_store_version(struct import *import, const struct meeting *meeting)
 {
     struct ethos_provider *provider = service_provider(import->turn, meeting->scope, meeting->key);
     if (SLOT_PROVIDER(provider, keep) && !import_dry(import))
@@ -122,7 +123,7 @@ struct saved {
     struct str diff;
 };
 
-static void note_outcome(void *arg, const struct ethos_outcome *outcome)
+static void collect_outcome(void *arg, const struct ethos_outcome *outcome)
 {
     struct saved *saved = arg;
     saved->written = outcome->kind == ETHOS_OUTCOME_WRITTEN;
@@ -130,16 +131,17 @@ static void note_outcome(void *arg, const struct ethos_outcome *outcome)
         str_adds(&saved->diff, outcome->diff);
 }
 
-static void tell_saved(struct import *import, const struct meeting *meeting,
-                       const struct saved *saved, unsigned conflicts)
+static void report_saved(struct import *import, const struct meeting *meeting,
+                         const struct saved *saved, unsigned conflicts)
 {
     const char *diff = saved->diff.size ? saved->diff.data : NULL;
     if (conflicts > 0)
-        tell(import, meeting, "conflict", "changed here and there in the same lines" ASIDE, diff);
+        report_meeting(import, meeting, "conflict",
+                       "changed here and there in the same lines" ASIDE, diff);
     else if (saved->written)
-        tell(import, meeting, "merged", NULL, diff);
+        report_meeting(import, meeting, "merged", NULL, diff);
     else
-        tell(import, meeting, "unchanged", "here it says so already", NULL);
+        report_meeting(import, meeting, "unchanged", "here it says so already", NULL);
 }
 
 static int merge_with(struct import *import, const struct meeting *meeting, struct ethos_view base,
@@ -148,15 +150,15 @@ static int merge_with(struct import *import, const struct meeting *meeting, stru
     struct saved saved = {0};
     const struct ethos_target target = {NULL, meeting->scope, meeting->key};
     const struct ethos_sync_how how = {
-        .origin = &import->origin, .flags = import->flags, .each = note_outcome, .arg = &saved};
+        .origin = &import->origin, .flags = import->flags, .each = collect_outcome, .arg = &saved};
     unsigned conflicts = 0;
     str_init(&saved.diff, ETHOS_MAX_STORE_BYTES);
     int code = ethos_save(import->turn, &target, base, meeting->text, &how, &conflicts, error);
     if (code == ETHOS_OK && conflicts == 0)
-        import_keep_version(import, meeting);
+        import_store_version(import, meeting);
     import->nomem = import->nomem || str_code(&saved.diff) != ETHOS_OK;
     if (code == ETHOS_OK)
-        tell_saved(import, meeting, &saved, conflicts);
+        report_saved(import, meeting, &saved, conflicts);
     str_release(&saved.diff);
     return code;
 }

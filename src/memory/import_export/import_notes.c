@@ -19,7 +19,7 @@
 #define BATCH 64 /* files of one update */
 #define NAMES 16 /* at which a fact looks for its note of before */
 
-static bool is_note(const struct source_item *item)
+static bool is_note_item(const struct source_item *item)
 {
     return item->item.kind == FOREIGN_NOTE || item->item.kind == FOREIGN_FACT;
 }
@@ -93,9 +93,9 @@ static int find_mine(const struct naming *naming, const struct remember *what,
     return code;
 }
 
-static int find_free(struct naming *naming, const struct source_item *item,
-                     const struct remember *what, char key[ETHOS_MAX_KEY + 1],
-                     struct ethos_error *error)
+static int find_free_key(struct naming *naming, const struct source_item *item,
+                         const struct remember *what, char key[ETHOS_MAX_KEY + 1],
+                         struct ethos_error *error)
 {
     bool found = false;
     for (unsigned n = 0; !found; n++) {
@@ -119,7 +119,7 @@ static int name_fact(struct naming *naming, struct source_item *item, struct eth
     if (code != ETHOS_OK)
         return err_nomem(error);
     if (!found)
-        code = find_free(naming, item, &what, key, error);
+        code = find_free_key(naming, item, &what, key, error);
     if (code != ETHOS_OK)
         return code;
     item->key = arena_str(&naming->import->source.arena, key);
@@ -177,7 +177,8 @@ struct joining {
     const struct source_item *item;
 };
 
-static int join(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int join_index_lines(void *arg, struct ethos_edit *edits, size_t count,
+                            struct ethos_error *error)
 {
     struct joining *joining = arg;
     (void)count;
@@ -190,7 +191,7 @@ static int join(void *arg, struct ethos_edit *edits, size_t count, struct ethos_
     return code == ETHOS_OK ? ETHOS_OK : err_set(error, code, "%s: too large", edits->key);
 }
 
-static void tell_joined(void *arg, const struct ethos_outcome *outcome)
+static void report_joined(void *arg, const struct ethos_outcome *outcome)
 {
     struct joining *joining = arg;
     char why[64];
@@ -199,15 +200,15 @@ static void tell_joined(void *arg, const struct ethos_outcome *outcome)
     size_t added = joining->added + before;
     written = written || before > 0;
     snprintf(why, sizeof why, "%zu line%s added to the index", added, added == 1 ? "" : "s");
-    import_tell(joining->import, joining->item, outcome->scope, outcome->key,
-                written ? "merged" : "unchanged", written ? why : "it has its own lines here",
-                outcome->diff);
+    import_report(joining->import, joining->item, outcome->scope, outcome->key,
+                  written ? "merged" : "unchanged", written ? why : "it has its own lines here",
+                  outcome->diff);
 }
 
 /* ---- what of an index stays there ----------------------------------------------------------- */
 
 /* The lines of a text and the files they point at, as names of an object. */
-static int add_lines(json_t *lines, struct ethos_view text)
+static int collect_index_lines(json_t *lines, struct ethos_view text)
 {
     struct ethos_view line;
     struct index_entry entry;
@@ -221,7 +222,7 @@ static int add_lines(json_t *lines, struct ethos_view text)
     return failed ? ETHOS_NOMEM : ETHOS_OK;
 }
 
-static void tell_line(const struct joining *joining, size_t number, const char *why)
+static void report_skipped_line(const struct joining *joining, size_t number, const char *why)
 {
     char file[64];
     snprintf(file, sizeof file, "%s:%zu", TRANSFER_INDEX, number);
@@ -230,7 +231,7 @@ static void tell_line(const struct joining *joining, size_t number, const char *
 }
 
 /* Entries whose notes never came, one by one; headings and prose together. */
-static void tell_lines(const struct joining *joining, const json_t *ours)
+static void report_skipped_lines(const struct joining *joining, const json_t *ours)
 {
     struct ethos_view rest = joining->theirs, line;
     struct index_entry entry;
@@ -245,7 +246,7 @@ static void tell_lines(const struct joining *joining, const json_t *ours)
         if (is && !json_object_getn(joining->import->known, name.data, name.size)) {
             snprintf(why, sizeof why, "points at %.*s, which did not come",
                      (int)(name.size < ETHOS_MAX_KEY ? name.size : ETHOS_MAX_KEY), name.data);
-            tell_line(joining, number, why);
+            report_skipped_line(joining, number, why);
         }
         first = is || first > 0 ? first : number;
         count += !is;
@@ -253,15 +254,15 @@ static void tell_lines(const struct joining *joining, const json_t *ours)
     snprintf(why, sizeof why, "%zu line%s of headings and prose: the index here has its own", count,
              count == 1 ? "" : "s");
     if (count > 0)
-        tell_line(joining, first, why);
+        report_skipped_line(joining, first, why);
 }
 
-static int tell_rest(const struct joining *joining, struct ethos_error *error)
+static int report_unjoined(const struct joining *joining, struct ethos_error *error)
 {
     json_t *ours = json_object();
-    int code = ours ? add_lines(ours, str_view(&joining->text)) : ETHOS_NOMEM;
+    int code = ours ? collect_index_lines(ours, str_view(&joining->text)) : ETHOS_NOMEM;
     if (code == ETHOS_OK)
-        tell_lines(joining, ours);
+        report_skipped_lines(joining, ours);
     json_decref(ours);
     return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
@@ -272,12 +273,12 @@ static int join_index(struct import *import, const struct source_item *item,
     struct joining joining = {.import = import, .theirs = theirs, .item = item};
     struct ethos_edit edit = {.key = TRANSFER_INDEX};
     const struct ethos_sync_how how = {
-        .origin = &import->origin, .flags = import->flags, .each = tell_joined, .arg = &joining};
+        .origin = &import->origin, .flags = import->flags, .each = report_joined, .arg = &joining};
     str_init(&joining.text, ETHOS_MAX_STORE_BYTES);
-    int code = handle_update(import->turn, import->note_scope, &edit, 1, join, &joining, &how,
-                             error);
+    int code = handle_update(import->turn, import->note_scope, &edit, 1, join_index_lines, &joining,
+                             &how, error);
     if (code == ETHOS_OK && item->item.kind == FOREIGN_INDEX)
-        code = tell_rest(&joining, error);
+        code = report_unjoined(&joining, error);
     str_release(&joining.text);
     return code;
 }
@@ -291,7 +292,8 @@ struct batch {
 };
 
 /* Only what was looked at is replaced; what moved meanwhile stays. */
-static int put_all(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int write_unchanged_notes(void *arg, struct ethos_edit *edits, size_t count,
+                                 struct ethos_error *error)
 {
     const struct batch *batch = arg;
     for (size_t i = 0; i < batch->count; i++) {
@@ -309,24 +311,24 @@ static int put_all(void *arg, struct ethos_edit *edits, size_t count, struct eth
 }
 
 /* Outcomes come in the order of the edits. */
-static void tell_put(void *arg, const struct ethos_outcome *outcome)
+static void report_written_note(void *arg, const struct ethos_outcome *outcome)
 {
     struct batch *batch = arg;
     if (batch->told == batch->count)
         return; // the index is told of in the end
     struct meeting *meeting = &batch->meetings[batch->told++];
     bool written = outcome->kind == ETHOS_OUTCOME_WRITTEN;
-    import_tell(batch->import, meeting->item, meeting->scope, meeting->key,
-                !written            ? "skipped"
-                : meeting->old.data ? "updated"
-                                    : "taken",
-                written ? NULL : "changed here at this moment; run the import again",
-                outcome->diff);
+    import_report(batch->import, meeting->item, meeting->scope, meeting->key,
+                  !written            ? "skipped"
+                  : meeting->old.data ? "updated"
+                                      : "taken",
+                  written ? NULL : "changed here at this moment; run the import again",
+                  outcome->diff);
     if (!written)
         meeting->item = NULL; // not to be remembered
 }
 
-static int remember_put(struct batch *batch, struct ethos_error *error)
+static int record_imported_notes(struct batch *batch, struct ethos_error *error)
 {
     for (size_t i = 0; i < batch->count; i++)
         if (batch->meetings[i].item &&
@@ -336,27 +338,29 @@ static int remember_put(struct batch *batch, struct ethos_error *error)
 }
 
 /* The notes, and in the same update their lines; their index itself is put in the end. */
-static int put_batch(struct batch *batch, struct ethos_error *error)
+static int write_batch(struct batch *batch, struct ethos_error *error)
 {
     struct ethos_edit edits[BATCH + 1] = {0};
     struct import *import = batch->import;
-    const struct ethos_sync_how how = {
-        .origin = &import->origin, .flags = import->flags, .each = tell_put, .arg = batch};
+    const struct ethos_sync_how how = {.origin = &import->origin,
+                                       .flags = import->flags,
+                                       .each = report_written_note,
+                                       .arg = batch};
     bool listed = import->index && batch->meetings[0].item->item.kind != FOREIGN_INDEX;
     for (size_t i = 0; i < batch->count; i++)
         edits[i].key = batch->meetings[i].key;
     edits[batch->count].key = TRANSFER_INDEX;
     batch->told = 0;
     int code = handle_update(import->turn, batch->meetings[0].scope, edits, batch->count + listed,
-                             put_all, batch, &how, error);
+                             write_unchanged_notes, batch, &how, error);
     if (code == ETHOS_OK && listed)
         import_index_done(import, batch->meetings, edits, batch->count);
-    return code == ETHOS_OK ? remember_put(batch, error) : code;
+    return code == ETHOS_OK ? record_imported_notes(batch, error) : code;
 }
 
-static int flush(struct batch *batch, struct ethos_error *error)
+static int flush_batch(struct batch *batch, struct ethos_error *error)
 {
-    int code = batch->count == 0 ? ETHOS_OK : put_batch(batch, error);
+    int code = batch->count == 0 ? ETHOS_OK : write_batch(batch, error);
     for (size_t i = 0; i < batch->count; i++)
         free_here(batch->import, &batch->meetings[i].old);
     batch->count = 0;
@@ -375,8 +379,8 @@ static const char *refuse_text(const struct source_item *item, struct ethos_view
 /*
  * Where nobody knows what was common, an index is joined by its lines, a note is kept beside ours.
  */
-static int meet_both(struct import *import, const struct meeting *meeting,
-                     struct ethos_error *error)
+static int merge_without_base(struct import *import, const struct meeting *meeting,
+                              struct ethos_error *error)
 {
     bool joined = import->index && import->index->added > 0; // a merge might bring lines twice
     bool index = meeting->item->item.kind == FOREIGN_INDEX;
@@ -387,7 +391,8 @@ static int meet_both(struct import *import, const struct meeting *meeting,
                  : import_aside(import, meeting, error);
 }
 
-static int meet(struct batch *batch, const struct source_item *item, struct ethos_error *error)
+static int import_item(struct batch *batch, const struct source_item *item,
+                       struct ethos_error *error)
 {
     struct import *import = batch->import;
     struct meeting *meeting = &batch->meetings[batch->count];
@@ -401,11 +406,11 @@ static int meet(struct batch *batch, const struct source_item *item, struct etho
     };
     import_step(import);
     if (why) {
-        import_tell(import, item, NULL, NULL, "skipped", why, NULL);
+        import_report(import, item, NULL, NULL, "skipped", why, NULL);
         return ETHOS_OK;
     }
     int code = read_here(import, meeting->scope, meeting->key, &meeting->old, error);
-    enum meeting_way way = code == ETHOS_OK ? import_meet(import, meeting) : MEET_DONE;
+    enum meeting_way way = code == ETHOS_OK ? import_decide(import, meeting) : MEET_DONE;
     if (code == ETHOS_OK && way == MEET_PUT) {
         batch->count++;
         return ETHOS_OK;
@@ -413,7 +418,7 @@ static int meet(struct batch *batch, const struct source_item *item, struct etho
     if (import->index)
         json_object_del(import->index->waiting, meeting->key);
     if (way == MEET_BOTH)
-        code = meet_both(import, meeting, error);
+        code = merge_without_base(import, meeting, error);
     if (code == ETHOS_OK && import_remember(import, meeting) != ETHOS_OK)
         code = err_nomem(error);
     free_here(import, &meeting->old);
@@ -421,20 +426,20 @@ static int meet(struct batch *batch, const struct source_item *item, struct etho
 }
 
 /* All items of one kind of file. */
-static int meet_all(struct batch *batch, bool index, struct ethos_error *error)
+static int import_items(struct batch *batch, bool index, struct ethos_error *error)
 {
     struct import *import = batch->import;
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < import->source.count; i++) {
         const struct source_item *item = &import->source.items[i];
-        if (index ? item->item.kind != FOREIGN_INDEX : !is_note(item))
+        if (index ? item->item.kind != FOREIGN_INDEX : !is_note_item(item))
             continue;
-        code = meet(batch, item, error);
+        code = import_item(batch, item, error);
         if (code == ETHOS_OK && batch->count == BATCH)
-            code = flush(batch, error);
+            code = flush_batch(batch, error);
     }
     if (code == ETHOS_OK)
-        return flush(batch, error);
+        return flush_batch(batch, error);
     for (size_t i = 0; i < batch->count; i++)
         free_here(import, &batch->meetings[i].old);
     return code;
@@ -463,16 +468,16 @@ static int list_facts(struct import *import, struct ethos_error *error)
     return code;
 }
 
-static int bring_notes(struct import *import, struct batch *batch, struct ethos_error *error)
+static int import_batches(struct import *import, struct batch *batch, struct ethos_error *error)
 {
     int code = import_dry(import) ? ETHOS_OK : import_index_open(import, error);
     if (code == ETHOS_OK)
-        code = meet_all(batch, false, error);
+        code = import_items(batch, false, error);
     if (code == ETHOS_OK)
         code = list_facts(import, error);
     if (code == ETHOS_OK)
         code = import_index_finish(import, error);
-    return code == ETHOS_NOTFOUND ? meet_all(batch, true, error) : code;
+    return code == ETHOS_NOTFOUND ? import_items(batch, true, error) : code;
 }
 
 int import_notes(struct import *import, struct ethos_error *error)
@@ -481,7 +486,7 @@ int import_notes(struct import *import, struct ethos_error *error)
     if (!batch)
         return err_nomem(error);
     batch->import = import;
-    int code = bring_notes(import, batch, error);
+    int code = import_batches(import, batch, error);
     import_index_release(import);
     return code;
 }

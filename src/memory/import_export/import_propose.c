@@ -22,7 +22,7 @@ struct proposing {
     struct str title, hook, index;
 };
 
-static int describe(const struct source_item *item, struct proposing *out)
+static int describe_item(const struct source_item *item, struct proposing *out)
 {
     struct note note;
     *out = (struct proposing){.item = item};
@@ -34,7 +34,7 @@ static int describe(const struct source_item *item, struct proposing *out)
     return code == ETHOS_OK ? note_value(note.description, &out->hook) : code;
 }
 
-static void release(struct proposing *self)
+static void release_proposal(struct proposing *self)
 {
     str_release(&self->title);
     str_release(&self->hook);
@@ -42,7 +42,8 @@ static void release(struct proposing *self)
 }
 
 /* As it would be written; admission makes it wait. */
-static int put_note(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int propose_edit(void *arg, struct ethos_edit *edits, size_t count,
+                        struct ethos_error *error)
 {
     struct proposing *self = arg;
     (void)count;
@@ -63,17 +64,18 @@ static int propose_note(struct import *import, const struct source_item *item,
     struct proposing proposing;
     struct ethos_edit edits[2] = {{.key = item->key}, {.key = TRANSFER_INDEX}};
     const struct ethos_sync_how how = {.origin = &import->origin};
-    int code = describe(item, &proposing) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+    int code = describe_item(item, &proposing) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
     if (code == ETHOS_OK)
-        code = handle_update(import->turn, import->note_scope, edits, 2, put_note, &proposing, &how,
-                             error);
-    release(&proposing);
+        code = handle_update(import->turn, import->note_scope, edits, 2, propose_edit, &proposing,
+                             &how, error);
+    release_proposal(&proposing);
     if (code == ETHOS_PENDING || code == ETHOS_OK)
-        import_tell(import, item, import->note_scope, item->key, "waiting", NULL, NULL);
+        import_report(import, item, import->note_scope, item->key, "waiting", NULL, NULL);
     return code == ETHOS_PENDING ? ETHOS_OK : code;
 }
 
-static int meet(struct import *import, const struct source_item *item, struct ethos_error *error)
+static int propose_item(struct import *import, const struct source_item *item,
+                        struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     const struct ethos_host *host = import->turn->ethos->host;
@@ -85,8 +87,8 @@ static int meet(struct import *import, const struct source_item *item, struct et
     if (code == ETHOS_NOTFOUND)
         code = propose_note(import, item, error);
     else if (code == ETHOS_OK)
-        import_tell(import, item, import->note_scope, item->key, same ? "unchanged" : "skipped",
-                    same ? NULL : MERGES, NULL);
+        import_report(import, item, import->note_scope, item->key, same ? "unchanged" : "skipped",
+                      same ? NULL : MERGES, NULL);
     host->resize(host->arg, here.data, 0);
     return code;
 }
@@ -97,7 +99,7 @@ int import_propose_notes(struct import *import, struct ethos_error *error)
     for (size_t i = 0; code == ETHOS_OK && i < import->source.count; i++) {
         const struct source_item *item = &import->source.items[i];
         if (item->item.kind == FOREIGN_NOTE || item->item.kind == FOREIGN_FACT)
-            code = meet(import, item, error);
+            code = propose_item(import, item, error);
     }
     return code;
 }

@@ -22,7 +22,7 @@ struct source_item {
     struct ethos_view note; /* the text of the file it becomes */
 };
 
-struct source {
+struct import_source {
     struct arena arena; /* every text and name */
     char path[TRANSFER_PATH];
     struct source_item *items;
@@ -30,9 +30,9 @@ struct source {
 };
 
 /* Finds and reads everything; rows of what is not taken go to what->each. Release it always. */
-int source_load(struct ethos_turn *turn, const struct transfer *what, struct source *out,
-                struct ethos_error *error);
-void source_release(struct source *source);
+int source_load(struct ethos_turn *turn, const struct transfer_request *what,
+                struct import_source *out, struct ethos_error *error);
+void source_release(struct import_source *source);
 
 /* ---- redact.c: what looks like a secret -------------------------------------------- */
 

@@ -90,14 +90,14 @@ static void usual_path(const char *format, const char *project, struct str *out)
         str_adds(out, env_value("MEMORY_FILE_PATH") ? env_value("MEMORY_FILE_PATH") : "");
 }
 
-static bool exists(const char *path)
+static bool path_exists(const char *path)
 {
     struct stat info;
     return os_fstatat(AT_FDCWD, path, &info, 0) == 0;
 }
 
 /* A project stands for its CLAUDE.md. */
-static int enter(const char *format, struct str *path, struct ethos_error *error)
+static int open_source_path(const char *format, struct str *path, struct ethos_error *error)
 {
     struct stat info;
     bool there = os_fstatat(AT_FDCWD, path->data, &info, 0) == 0;
@@ -112,7 +112,7 @@ static int enter(const char *format, struct str *path, struct ethos_error *error
     return str_adds(path, "/CLAUDE.md") == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
 }
 
-static int no_path(const struct transfer *what, struct ethos_error *error)
+static int no_path(const struct transfer_request *what, struct ethos_error *error)
 {
     bool folder = foreign_is_folder(what->format);
     int code = err_set(error, ETHOS_INVALID, "%s: no %s given", what->format,
@@ -122,7 +122,8 @@ static int no_path(const struct transfer *what, struct ethos_error *error)
                       : err_hint(error, code, "say its path, or set MEMORY_FILE_PATH");
 }
 
-static int not_there(const struct transfer *what, const char *path, struct ethos_error *error)
+static int not_there(const struct transfer_request *what, const char *path,
+                     struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_NOTFOUND, "%s: there is no memory of %s", path, what->format);
     return what->path
@@ -132,8 +133,8 @@ static int not_there(const struct transfer *what, const char *path, struct ethos
 }
 
 /* The current directory comes first, as for those programs; then the root of the workspace. */
-static int find_path(const struct ethos_turn *turn, const struct transfer *what, struct str *out,
-                     struct ethos_error *error)
+static int find_path(const struct ethos_turn *turn, const struct transfer_request *what,
+                     struct str *out, struct ethos_error *error)
 {
     char here[TRANSFER_PATH];
     const char *root = turn->context.workspace;
@@ -143,7 +144,7 @@ static int find_path(const struct ethos_turn *turn, const struct transfer *what,
         str_printf(out, "%s/memory.db", service_home(turn->ethos));
     } else {
         usual_path(what->format, getcwd(here, sizeof here) ? here : "/", out);
-        if (!exists(out->data) && root)
+        if (!path_exists(out->data) && root)
             usual_path(what->format, root, out);
     }
     if (str_code(out) == ETHOS_NOMEM)
@@ -152,16 +153,16 @@ static int find_path(const struct ethos_turn *turn, const struct transfer *what,
         return err_set(error, ETHOS_INVALID, "%s: the path is too long", what->format);
     if (out->size == 0)
         return no_path(what, error);
-    int code = enter(what->format, out, error);
-    return code != ETHOS_OK || exists(out->data) ? code : not_there(what, out->data, error);
+    int code = open_source_path(what->format, out, error);
+    return code != ETHOS_OK || path_exists(out->data) ? code : not_there(what, out->data, error);
 }
 
 /* ---- reading files -------------------------------------------------------------------------- */
 
 /* One file at a time; the argument of the callbacks of foreign_read. */
 struct loading {
-    struct source *source;
-    const struct transfer *what;
+    struct import_source *source;
+    const struct transfer_request *what;
     const char *file;   /* path within the source */
     size_t total;       /* bytes so far */
     size_t others;      /* files that are not worth telling one by one */
@@ -169,7 +170,7 @@ struct loading {
     bool single;        /* the source is one file */
 };
 
-static void tell_skipped(const struct loading *loading, const char *file, const char *why)
+static void report_skipped_file(const struct loading *loading, const char *file, const char *why)
 {
     const struct transfer_row row = {.what = "skipped", .file = file, .why = why};
     loading->what->each(loading->what->arg, &row);
@@ -180,7 +181,7 @@ static void skip_line(void *arg, size_t line, const char *why)
     const struct loading *loading = arg;
     char file[TRANSFER_PATH + 32];
     snprintf(file, sizeof file, "%s:%zu", loading->file, line);
-    tell_skipped(loading, line ? file : loading->file, why);
+    report_skipped_file(loading, line ? file : loading->file, why);
 }
 
 /* Why a note cannot have this name here, or NULL. */
@@ -213,7 +214,7 @@ static const char *refuse_fact(const struct foreign_item *item)
     return NULL;
 }
 
-static int grow(struct source *source)
+static int grow_items(struct import_source *source)
 {
     struct source_item *items = arena_grow(&source->arena, source->items, source->count,
                                            &source->capacity, sizeof *items);
@@ -225,7 +226,7 @@ static int grow(struct source *source)
 static int add_item(void *arg, const struct foreign_item *item)
 {
     struct loading *loading = arg;
-    struct source *source = loading->source;
+    struct import_source *source = loading->source;
     bool file = item->kind == FOREIGN_NOTE || item->kind == FOREIGN_INDEX;
     const char *key = file ? arena_copy(&source->arena, item->name) : NULL;
     const char *shown = file ? loading->file
@@ -234,10 +235,10 @@ static int add_item(void *arg, const struct foreign_item *item)
         return ETHOS_NOMEM;
     const char *why = file ? refuse_name(key) : refuse_fact(item);
     if (why) {
-        tell_skipped(loading, shown, why);
+        report_skipped_file(loading, shown, why);
         return ETHOS_OK;
     }
-    if (grow(source) != ETHOS_OK)
+    if (grow_items(source) != ETHOS_OK)
         return ETHOS_NOMEM;
     source->items[source->count++] = (struct source_item){
         .item = *item, .file = shown, .key = key, .note = item->text};
@@ -251,8 +252,8 @@ static bool is_closed(int errnum)
            errnum == ENXIO;
 }
 
-static int keep_text(struct loading *loading, const struct str *text, struct ethos_view *out,
-                     struct ethos_error *error)
+static int copy_source_text(struct loading *loading, const struct str *text, struct ethos_view *out,
+                            struct ethos_error *error)
 {
     loading->total += text->size;
     if (loading->total > TOTAL_MAX)
@@ -266,8 +267,8 @@ static int keep_text(struct loading *loading, const struct str *text, struct eth
  * Keeps the text of a regular file; *out_why says why one of a folder is left. One that is the
  * whole source is an error then.
  */
-static int read_text(struct loading *loading, int dir, const char *name, struct ethos_view *out,
-                     const char **out_why, struct ethos_error *error)
+static int read_source_file(struct loading *loading, int dir, const char *name,
+                            struct ethos_view *out, const char **out_why, struct ethos_error *error)
 {
     struct str text;
     int fd = os_openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
@@ -284,7 +285,7 @@ static int read_text(struct loading *loading, int dir, const char *name, struct 
         *out_why = "larger than 16 MiB";
         code = ETHOS_OK;
     } else if (code == ETHOS_OK) {
-        code = keep_text(loading, &text, out, error);
+        code = copy_source_text(loading, &text, out, error);
     }
     str_release(&text);
     return code;
@@ -296,9 +297,9 @@ static int load_file(struct loading *loading, int dir, const char *name, const c
     struct ethos_view text = {0};
     const char *why = NULL;
     loading->file = file;
-    int code = read_text(loading, dir, name, &text, &why, error);
+    int code = read_source_file(loading, dir, name, &text, &why, error);
     if (why)
-        tell_skipped(loading, file, why);
+        report_skipped_file(loading, file, why);
     if (code != ETHOS_OK || why)
         return code;
     code = foreign_read(loading->what->format, file, text, &loading->source->arena, add_item,
@@ -367,7 +368,7 @@ static int load_folder(struct loading *loading, int dir, const char *prefix,
         if (!why)
             code = load_file(loading, dir, name, file, error);
         else if (*why)
-            tell_skipped(loading, file, why);
+            report_skipped_file(loading, file, why);
         else
             count_other(loading, &info, file);
     }
@@ -389,7 +390,7 @@ static int load_below(struct loading *loading, int dir, struct ethos_error *erro
 }
 
 /* "no memory: media/, skills/, 2 other files" */
-static int tell_others(struct loading *loading, struct ethos_error *error)
+static int report_other_files(struct loading *loading, struct ethos_error *error)
 {
     struct str why;
     const struct ethos_view folders = str_view(&loading->folders);
@@ -403,7 +404,7 @@ static int tell_others(struct loading *loading, struct ethos_error *error)
     else
         str_truncate(&why, why.size - strlen(", "));
     if (str_code(&why) == ETHOS_OK)
-        tell_skipped(loading, ".", why.data);
+        report_skipped_file(loading, ".", why.data);
     int code = str_code(&why) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
     str_release(&why);
     return code;
@@ -441,7 +442,7 @@ static int load_entry(void *arg, const struct vector_entry *entry)
     bool whole = profile || view_eq(entry->key, VIEW(TRANSFER_INDEX));
     bool ours = is_for_all(entry->scope) || view_eq_str(entry->scope, context->memory_scope) ||
                 view_eq_str(entry->scope, context->user_scope);
-    struct source *source = loading->source;
+    struct import_source *source = loading->source;
     size_t before = source->count;
     struct ethos_view kept;
     struct str text;
@@ -449,14 +450,14 @@ static int load_entry(void *arg, const struct vector_entry *entry)
     if (!loading->file)
         return err_nomem(database->error);
     if (!ours || memchr(entry->content.data, 0, entry->content.size)) {
-        tell_skipped(loading, loading->file,
-                     ours ? "holds a NUL character"
-                          : "of somebody else; -p and -u say whose memory is brought");
+        report_skipped_file(loading, loading->file,
+                            ours ? "holds a NUL character"
+                                 : "of somebody else; -p and -u say whose memory is brought");
         return ETHOS_OK;
     }
     str_init(&text, ETHOS_MAX_INPUT_BYTES);
     int code = write_entry(entry, whole, &text) == ETHOS_OK
-                   ? keep_text(loading, &text, &kept, database->error)
+                   ? copy_source_text(loading, &text, &kept, database->error)
                    : err_set(database->error, ETHOS_LIMIT, "%s: too large", loading->file);
     str_release(&text);
     if (code == ETHOS_OK &&
@@ -494,15 +495,15 @@ static int load_all(struct loading *loading, struct ethos_error *error)
     if (code == ETHOS_OK)
         code = load_below(loading, dir, error);
     os_close(dir);
-    return code == ETHOS_OK ? tell_others(loading, error) : code;
+    return code == ETHOS_OK ? report_other_files(loading, error) : code;
 }
 
-int source_load(struct ethos_turn *turn, const struct transfer *what, struct source *out,
-                struct ethos_error *error)
+int source_load(struct ethos_turn *turn, const struct transfer_request *what,
+                struct import_source *out, struct ethos_error *error)
 {
     struct str path;
     struct loading loading = {.source = out, .what = what};
-    *out = (struct source){0};
+    *out = (struct import_source){0};
     arena_init(&out->arena);
     str_init(&path, TRANSFER_PATH - 1);
     str_init(&loading.folders, FOLDERS_MAX);
@@ -517,7 +518,7 @@ int source_load(struct ethos_turn *turn, const struct transfer *what, struct sou
     return code;
 }
 
-void source_release(struct source *source)
+void source_release(struct import_source *source)
 {
     arena_release(&source->arena);
 }

@@ -21,13 +21,13 @@
 #define VERSION 1
 #define RECORD_BYTES 67108864
 
-static int fresh(struct imports *imports, struct ethos_error *error)
+static int make_empty_record(struct imports *imports, struct ethos_error *error)
 {
     imports->json = json_pack("{s:i, s:{}, s:{}}", "version", VERSION, "sources", "exports");
     return imports->json ? ETHOS_OK : err_nomem(error);
 }
 
-static int check(const struct imports *imports, const char *name, struct ethos_error *error)
+static int check_record(const struct imports *imports, const char *name, struct ethos_error *error)
 {
     bool ok = json_integer_value(json_object_get(imports->json, "version")) == VERSION &&
               json_is_object(json_object_get(imports->json, "sources")) &&
@@ -93,9 +93,9 @@ int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out
     if (dir >= 0)
         os_close(dir);
     if (code == ETHOS_OK)
-        code = check(out, name, error);
+        code = check_record(out, name, error);
     if (code == ETHOS_NOTFOUND)
-        return fresh(out, error);
+        return make_empty_record(out, error);
     if (code == ETHOS_CORRUPT)
         return err_hint(error, code, "move it away to import as if for the first time");
     return code == ETHOS_OK ? forget_if_new(turn, out, error) : code;
@@ -168,7 +168,7 @@ int imports_lock(struct ethos_turn *turn, int *out_lock, struct ethos_error *err
 }
 
 /* The member of an object, made when missing and wanted; only objects count. */
-static json_t *step(json_t *at, const char *name, bool make)
+static json_t *get_member(json_t *at, const char *name, bool make)
 {
     json_t *next = json_object_get(at, name);
     if (json_is_object(next) || !make)
@@ -181,14 +181,14 @@ static json_t *step(json_t *at, const char *name, bool make)
  * Names are paths and keys: any bytes that are no UTF-8 are told apart well enough by what is
  * left.
  */
-static json_t *walk(json_t *at, const char *const *names, bool make)
+static json_t *get_nested_member(json_t *at, const char *const *names, bool make)
 {
     struct str name;
     str_init(&name, TRANSFER_PATH * 3);
     for (; at && *names; names++) {
         str_clear(&name);
         utf8_sanitize(view_str(*names), &name);
-        at = str_code(&name) == ETHOS_OK ? step(at, name.data, make) : NULL;
+        at = str_code(&name) == ETHOS_OK ? get_member(at, name.data, make) : NULL;
     }
     str_release(&name);
     return at;
@@ -196,12 +196,12 @@ static json_t *walk(json_t *at, const char *const *names, bool make)
 
 json_t *imports_part(struct imports *imports, const char *const *names)
 {
-    return walk(imports->json, names, true);
+    return get_nested_member(imports->json, names, true);
 }
 
 const json_t *imports_find(const struct imports *imports, const char *const *names)
 {
-    return walk(imports->json, names, false);
+    return get_nested_member(imports->json, names, false);
 }
 
 int imports_hash(struct ethos_view text, char out[ENTRY_HASH + 1])

@@ -14,7 +14,7 @@
 
 #define WALK_ENDS 1 /* what was looked for is found */
 
-static bool is_absent(const char *revision)
+static bool is_no_text(const char *revision)
 {
     return strcmp(revision, "absent") == 0;
 }
@@ -71,7 +71,7 @@ static int number_change(struct plan *plan, const struct ethos_change *from,
     return map_undoes(plan, &out->undoes);
 }
 
-static int push(struct plan *plan, const struct ethos_change *change, uint64_t old)
+static int push_planned(struct plan *plan, const struct ethos_change *change, uint64_t old)
 {
     struct ethos_change *rows = arena_grow(&plan->arena, plan->rows, plan->count, &plan->capacity,
                                            sizeof *rows);
@@ -90,8 +90,8 @@ static int push(struct plan *plan, const struct ethos_change *change, uint64_t o
 
 /* ---- what the target has --------------------------------------------------------------------- */
 
-static int refuse(const struct plan *plan, const struct ethos_change *change,
-                  struct ethos_error *error)
+static int refuse_other_change(const struct plan *plan, const struct ethos_change *change,
+                               struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_CONFLICT,
                        "%s: the target has other changes: %" PRIu64 " of %s is not in the source",
@@ -100,7 +100,8 @@ static int refuse(const struct plan *plan, const struct ethos_change *change,
 }
 
 /* The next change of the target must be the next one of the source, or one that a move added. */
-static int accept(struct plan *plan, const struct ethos_change *there, struct ethos_error *error)
+static int accept_target_change(struct plan *plan, const struct ethos_change *there,
+                                struct ethos_error *error)
 {
     struct ethos_change next;
     if (plan->taken < plan->source.count) {
@@ -109,34 +110,36 @@ static int accept(struct plan *plan, const struct ethos_change *there, struct et
             return err_nomem(error);
         if (past_same(&next, there)) {
             plan->taken++;
-            return push(plan, &next, from->number) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+            return push_planned(plan, &next, from->number) == ETHOS_OK ? ETHOS_OK
+                                                                       : err_nomem(error);
         }
     }
     if (!past_is_added(there) || there->number <= last_number(plan))
-        return refuse(plan, there, error);
-    if (history_copy(there, &plan->arena, &next) != ETHOS_OK || push(plan, &next, 0) != ETHOS_OK)
+        return refuse_other_change(plan, there, error);
+    if (history_copy(there, &plan->arena, &next) != ETHOS_OK ||
+        push_planned(plan, &next, 0) != ETHOS_OK)
         return err_nomem(error);
     return ETHOS_OK;
 }
 
 static int accept_all(struct plan *plan, struct ethos_error *error)
 {
-    struct past target;
+    struct scope_history target;
     int code = past_collect(plan->move->to, plan->scope, &target, error);
     for (size_t i = 0; code == ETHOS_OK && i < target.count; i++)
-        code = accept(plan, &target.rows[i], error);
+        code = accept_target_change(plan, &target.rows[i], error);
     plan->there = plan->count;
     past_release(&target);
     return code;
 }
 
-static int add_rest(struct plan *plan, struct ethos_error *error)
+static int plan_remaining(struct plan *plan, struct ethos_error *error)
 {
     for (; plan->taken < plan->source.count; plan->taken++) {
         struct ethos_change next;
         const struct ethos_change *from = &plan->source.rows[plan->taken];
         if (number_change(plan, from, &next) != ETHOS_OK ||
-            push(plan, &next, from->number) != ETHOS_OK)
+            push_planned(plan, &next, from->number) != ETHOS_OK)
             return err_nomem(error);
     }
     for (size_t i = 0; i < plan->count; i++)
@@ -148,7 +151,8 @@ static int add_rest(struct plan *plan, struct ethos_error *error)
 
 /* ---- texts that no change led to ------------------------------------------------------------- */
 
-static int keep_all(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int change_nothing(void *arg, struct ethos_edit *edits, size_t count,
+                          struct ethos_error *error)
 {
     (void)arg, (void)edits, (void)count, (void)error;
     return ETHOS_OK;
@@ -172,8 +176,8 @@ static const char **find_ends(struct names *keys, const struct ethos_change *row
  * The text a key has now. Where people can edit it, after what they did was recorded: an update does that, which
  * costs as much as the index of the scope, so one that its last change led to (end; NULL: unknown) is only read.
  */
-static int settle(const struct plan *plan, struct ethos_store *store, const char *key,
-                  const char *end, struct ethos_text *out, struct ethos_error *error)
+static int read_settled_text(const struct plan *plan, struct ethos_store *store, const char *key,
+                             const char *end, struct ethos_text *out, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     const struct ethos_host *host = plan->move->host;
@@ -184,7 +188,7 @@ static int settle(const struct plan *plan, struct ethos_store *store, const char
     if (settled || plan->move->dry_run || !(store->capabilities & ETHOS_STORE_PATHS))
         return read;
     struct ethos_edit edit = {.key = key};
-    int code = store_update(store, plan->scope, &edit, 1, keep_all, NULL, NULL, error);
+    int code = store_update(store, plan->scope, &edit, 1, change_nothing, NULL, NULL, error);
     if (code == ETHOS_DENIED || code == ETHOS_IO) { // a file that we may only read, or a disk
         host->resize(host->arg, edit.old.data, 0);
         return read;
@@ -194,15 +198,15 @@ static int settle(const struct plan *plan, struct ethos_store *store, const char
     return code;
 }
 
-static int add_change(struct plan *plan, const char *key, const char *before, const char *after,
-                      const struct ethos_text *text, struct ethos_error *error)
+static int plan_change(struct plan *plan, const char *key, const char *before, const char *after,
+                       const struct ethos_text *text, struct ethos_error *error)
 {
     const struct ethos_host *host = plan->move->host;
     const struct ethos_change change = {
         .number = last_number(plan) + 1,
         .time_ms = text->data && text->mtime_ms > 0 ? text->mtime_ms : host->now_ms(host->arg),
         .key = arena_str(&plan->arena, key),
-        .actions = is_absent(after) ? "delete" : "replace",
+        .actions = is_no_text(after) ? "delete" : "replace",
         .source = "tool",
         .via = MIGRATE_VIA,
         .actor = "ethos",
@@ -210,22 +214,22 @@ static int add_change(struct plan *plan, const char *key, const char *before, co
         .after = arena_str(&plan->arena, after),
         .bytes_after = text->size,
     };
-    if (!change.key || !change.after || push(plan, &change, 0) != ETHOS_OK)
+    if (!change.key || !change.after || push_planned(plan, &change, 0) != ETHOS_OK)
         return err_nomem(error);
     plan->counts.added++;
     return ETHOS_OK;
 }
 
 /* The newest change of a walk. */
-struct newest {
+struct newest_change {
     const struct plan *plan;
     bool known; /* it is the last one that the plan was made of */
 };
 
-static int look_at_newest(void *arg, const struct ethos_change *change)
+static int check_newest(void *arg, const struct ethos_change *change)
 {
-    struct newest *newest = arg;
-    const struct past *source = &newest->plan->source;
+    struct newest_change *newest = arg;
+    const struct scope_history *source = &newest->plan->source;
     if (scope_key_check(newest->plan->scope, change->key, NULL) != ETHOS_OK)
         return ETHOS_OK;
     newest->known = source->count > 0 && past_same(&source->rows[source->count - 1], change);
@@ -235,8 +239,8 @@ static int look_at_newest(void *arg, const struct ethos_change *change)
 int plan_is_old(const struct plan *plan, bool *out, struct ethos_error *error)
 {
     struct ethos_store *from = plan->move->from;
-    struct newest newest = {plan, plan->source.count == 0};
-    int code = from->ops->history(from, plan->scope, NULL, look_at_newest, &newest, error);
+    struct newest_change newest = {plan, plan->source.count == 0};
+    int code = from->ops->history(from, plan->scope, NULL, check_newest, &newest, error);
     *out = !newest.known;
     return code == WALK_ENDS ? ETHOS_OK : code;
 }
@@ -248,7 +252,7 @@ static int compare_key(struct plan *plan, const char *key, const char *end,
     const struct ethos_host *host = plan->move->host;
     struct ethos_text text = {0};
     char revision[ETHOS_REVISION_SIZE] = "absent";
-    int code = settle(plan, plan->move->from, key, end, &text, error);
+    int code = read_settled_text(plan, plan->move->from, key, end, &text, error);
     if (code == ETHOS_OK && text.data) {
         hash_revision(view_of(text.data, text.size), revision);
         plan->counts.texts++;
@@ -256,7 +260,7 @@ static int compare_key(struct plan *plan, const char *key, const char *end,
     if (code == ETHOS_OK && strcmp(revision, end) != 0 && !plan->old)
         code = plan_is_old(plan, &plan->old, error);
     if (code == ETHOS_OK && strcmp(revision, end) != 0 && !plan->old)
-        code = add_change(plan, key, end, revision, &text, error);
+        code = plan_change(plan, key, end, revision, &text, error);
     host->resize(host->arg, text.data, 0);
     return code;
 }
@@ -267,11 +271,12 @@ static int compare_key(struct plan *plan, const char *key, const char *end,
  * Where people can edit texts: what they did becomes changes, and what a dead writer left is finished or taken
  * back.
  */
-static int settle_all(const struct plan *plan, struct ethos_store *store, struct ethos_error *error)
+static int record_outside_edits(const struct plan *plan, struct ethos_store *store,
+                                struct ethos_error *error)
 {
     const struct ethos_host *host = plan->move->host;
     struct names keys = {0};
-    struct past past;
+    struct scope_history past;
     if (!(store->capabilities & ETHOS_STORE_PATHS) || plan->move->dry_run)
         return ETHOS_OK;
     int code = past_collect(store, plan->scope, &past, error);
@@ -283,7 +288,7 @@ static int settle_all(const struct plan *plan, struct ethos_store *store, struct
     for (size_t i = 0; code == ETHOS_OK && i < keys.count; i++) {
         struct ethos_text text = {0};
         const char *end = i > 0 ? ends[i] : NULL; // an update of one key settles dead writers
-        code = settle(plan, store, keys.list[i], end, &text, error);
+        code = read_settled_text(plan, store, keys.list[i], end, &text, error);
         host->resize(host->arg, text.data, 0);
     }
     names_release(&keys);
@@ -291,7 +296,7 @@ static int settle_all(const struct plan *plan, struct ethos_store *store, struct
     return code;
 }
 
-static int compare_keys(struct plan *plan, struct names *keys, struct ethos_error *error)
+static int compare_planned_keys(struct plan *plan, struct names *keys, struct ethos_error *error)
 {
     const char **ends = find_ends(keys, plan->rows, plan->count);
     int code = ends ? ETHOS_OK : err_nomem(error);
@@ -303,10 +308,10 @@ static int compare_keys(struct plan *plan, struct names *keys, struct ethos_erro
 static int compare_all(struct plan *plan, struct ethos_error *error)
 {
     struct names keys = {0};
-    const struct past all = {.rows = plan->rows, .count = plan->count};
+    const struct scope_history all = {.rows = plan->rows, .count = plan->count};
     int code = names_of_keys(plan->move->from, plan->scope, &all, &keys, error);
     if (code == ETHOS_OK)
-        code = compare_keys(plan, &keys, error);
+        code = compare_planned_keys(plan, &keys, error);
     names_release(&keys);
     return code;
 }
@@ -317,7 +322,7 @@ static int draw_up(struct plan *plan, struct ethos_error *error)
     if (code == ETHOS_OK)
         code = accept_all(plan, error);
     if (code == ETHOS_OK)
-        code = add_rest(plan, error);
+        code = plan_remaining(plan, error);
     if (code == ETHOS_OK)
         code = compare_all(plan, error);
     plan->counts.changes = plan->source.count;
@@ -331,21 +336,21 @@ int plan_make(struct plan *plan, const struct migrate *move, const char *scope,
 {
     *plan = (struct plan){.move = move, .scope = scope};
     arena_init(&plan->arena);
-    int code = settle_all(plan, move->from, error);
+    int code = record_outside_edits(plan, move->from, error);
     if (code == ETHOS_OK)
-        code = settle_all(plan, move->to, error);
+        code = record_outside_edits(plan, move->to, error);
     return code == ETHOS_OK ? draw_up(plan, error) : code;
 }
 
 /* The newest change of the target: those of the plan come after it. */
 static int accept_last(struct plan *plan, struct ethos_error *error)
 {
-    struct past target;
+    struct scope_history target;
     struct ethos_change last;
     int code = past_collect(plan->move->to, plan->scope, &target, error);
     if (code == ETHOS_OK && target.count > 0 &&
         (history_copy(&target.rows[target.count - 1], &plan->arena, &last) != ETHOS_OK ||
-         push(plan, &last, 0) != ETHOS_OK))
+         push_planned(plan, &last, 0) != ETHOS_OK))
         code = err_nomem(error);
     plan->there = plan->count;
     past_release(&target);
@@ -366,10 +371,10 @@ int plan_make_keys(struct plan *plan, const struct migrate *move, const char *sc
         if (names_find(keys, from->key) == keys->count)
             continue;
         if (number_change(plan, from, &next) != ETHOS_OK ||
-            push(plan, &next, from->number) != ETHOS_OK)
+            push_planned(plan, &next, from->number) != ETHOS_OK)
             code = err_nomem(error);
     }
-    return code == ETHOS_OK ? compare_keys(plan, keys, error) : code;
+    return code == ETHOS_OK ? compare_planned_keys(plan, keys, error) : code;
 }
 
 void plan_release(struct plan *plan)
@@ -396,8 +401,8 @@ static bool is_full(const struct hand *hand)
 }
 
 /* No key may be left with a text that nobody has: then it goes on to where one is known. */
-static int fill(struct hand *hand, struct replay *replay, const struct plan *plan, size_t from,
-                struct ethos_error *error)
+static int extend_batch(struct hand *hand, struct replay *replay, const struct plan *plan,
+                        size_t from, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     while (code == ETHOS_OK && from + hand->count < plan->count &&
@@ -428,7 +433,7 @@ static int add_edits(struct hand *hand, const struct replay *replay, struct etho
             continue;
         struct ethos_edit *edit = &hand->edits[hand->edit_count++];
         *edit = (struct ethos_edit){.key = replay->names.list[i]};
-        if (key->moved && is_absent(key->revision)) {
+        if (key->moved && is_no_text(key->revision)) {
             edit->verdict = ETHOS_EDIT_DROP;
         } else if (key->moved && key->view.data) {
             edit->verdict = ETHOS_EDIT_PUT;
@@ -445,7 +450,7 @@ static int hand_over(struct plan *plan, struct replay *replay, const struct copi
     struct hand hand = {0};
     struct ethos_store *to = plan->move->to;
     arena_init(&hand.arena);
-    int code = fill(&hand, replay, plan, *at, error);
+    int code = extend_batch(&hand, replay, plan, *at, error);
     if (code == ETHOS_OK)
         code = add_edits(&hand, replay, error);
     bool last = *at + hand.count == plan->count;
@@ -495,7 +500,8 @@ static int missing_copies(const struct plan *plan, struct copies *out, struct et
     return code;
 }
 
-static int set_aside(const struct plan *plan, struct copies *copies, struct ethos_error *error)
+static int copy_conflict_copies(const struct plan *plan, struct copies *copies,
+                                struct ethos_error *error)
 {
     struct ethos_store *to = plan->move->to;
     int code = copies->count > 0 ? missing_copies(plan, copies, error) : ETHOS_OK;
@@ -543,7 +549,7 @@ int plan_carry_out(struct plan *plan, void (*told)(void *arg, size_t rows), void
     if (code == ETHOS_OK && !move->dry_run && plan->there < plan->count)
         code = carry_rows(plan, &copies, told, arg, error);
     if (code == ETHOS_OK && !move->dry_run)
-        code = set_aside(plan, &copies, error);
+        code = copy_conflict_copies(plan, &copies, error);
     copies_release(&copies);
     return code;
 }

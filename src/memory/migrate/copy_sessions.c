@@ -23,7 +23,7 @@
 #define KEY_TRIES 1000        /* at a key that is free */
 
 /* A conversation in memory. */
-struct talk {
+struct session_copy {
     struct arena arena;
     struct ethos_session session;
     struct ethos_message *messages;
@@ -31,7 +31,7 @@ struct talk {
     bool there, failed;
 };
 
-struct moving {
+struct session_migration {
     const struct migrate *how;
     struct ethos_sessions *from, *to;
     struct migrate_talk_count count;
@@ -52,16 +52,16 @@ static const char *in_form(const char *time, char out[CLOCK_ISO_SIZE])
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static const char *keep(struct talk *talk, const char *text)
+static const char *copy_session_text(struct session_copy *talk, const char *text)
 {
     const char *copy = text ? arena_str(&talk->arena, text) : NULL;
     talk->failed = talk->failed || (text && !copy);
     return copy;
 }
 
-static int note_session(void *arg, const struct ethos_session *session)
+static int copy_session(void *arg, const struct ethos_session *session)
 {
-    struct talk *talk = arg;
+    struct session_copy *talk = arg;
     struct ethos_session *to = &talk->session;
     *to = *session;
     const char **strings[] = {&to->id,          &to->key,      &to->platform,    &to->model,
@@ -69,14 +69,14 @@ static int note_session(void *arg, const struct ethos_session *session)
                               &to->working_dir, &to->metadata, &to->created_at,  &to->updated_at,
                               &to->user};
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
-        *strings[i] = keep(talk, *strings[i]);
+        *strings[i] = copy_session_text(talk, *strings[i]);
     talk->there = true;
     return talk->failed ? ETHOS_NOMEM : ETHOS_OK;
 }
 
-static int note_message(void *arg, const struct ethos_message *message)
+static int copy_message(void *arg, const struct ethos_message *message)
 {
-    struct talk *talk = arg;
+    struct session_copy *talk = arg;
     struct ethos_message *messages = arena_grow(&talk->arena, talk->messages, talk->count,
                                                 &talk->capacity, sizeof *messages);
     if (!messages)
@@ -88,7 +88,7 @@ static int note_message(void *arg, const struct ethos_message *message)
                               &to->tool_call_id, &to->tool_name, &to->tool_calls,
                               &to->trace_id,     &to->timestamp, &to->content_blocks};
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
-        *strings[i] = keep(talk, *strings[i]);
+        *strings[i] = copy_session_text(talk, *strings[i]);
     if (message->content.data)
         to->content.data = arena_copy(&talk->arena, message->content);
     talk->failed = talk->failed || (message->content.data && !to->content.data);
@@ -96,28 +96,28 @@ static int note_message(void *arg, const struct ethos_message *message)
 }
 
 /* A session that is not there is none. */
-static int read_talk(struct ethos_sessions *store, const char *id, struct talk *out,
+static int read_talk(struct ethos_sessions *store, const char *id, struct session_copy *out,
                      struct ethos_error *error)
 {
-    *out = (struct talk){0};
+    *out = (struct session_copy){0};
     arena_init(&out->arena);
-    int code = store->ops->get(store, id, note_session, out, error);
+    int code = store->ops->get(store, id, copy_session, out, error);
     if (code == ETHOS_NOTFOUND)
         return ETHOS_OK;
     if (code == ETHOS_OK)
-        code = store->ops->messages(store, id, 0, note_message, out, error);
+        code = store->ops->messages(store, id, 0, copy_message, out, error);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-static void release_talk(struct talk *talk)
+static void release_talk(struct session_copy *talk)
 {
     arena_release(&talk->arena);
 }
 
 /* A parent was made before its children. */
-static int note_order(void *arg, const struct ethos_session *session)
+static int add_session_order(void *arg, const struct ethos_session *session)
 {
-    struct moving *moving = arg;
+    struct session_migration *moving = arg;
     struct str line;
     char made[CLOCK_ISO_SIZE];
     str_init(&line, SIZE_MAX);
@@ -127,14 +127,15 @@ static int note_order(void *arg, const struct ethos_session *session)
     return code;
 }
 
-static int list_all(struct moving *moving, struct ethos_error *error)
+static int list_all(struct session_migration *moving, struct ethos_error *error)
 {
     char cursor[ETHOS_CURSOR_SIZE] = "";
     int code = ETHOS_OK;
     do {
         const struct ethos_session_query query = {.cursor = *cursor ? cursor : NULL, .limit = PAGE};
         char next[ETHOS_CURSOR_SIZE] = "";
-        code = moving->from->ops->list(moving->from, &query, note_order, moving, next, error);
+        code = moving->from->ops->list(moving->from, &query, add_session_order, moving, next,
+                                       error);
         memcpy(cursor, next, sizeof cursor);
     } while (code == ETHOS_OK && *cursor);
     names_sort(&moving->order);
@@ -161,7 +162,7 @@ static void print_time(struct str *out, const char *time)
     print_text(out, in_form(time, made));
 }
 
-static size_t questions(const struct talk *talk, size_t first)
+static size_t count_user_messages(const struct session_copy *talk, size_t first)
 {
     size_t count = 0;
     for (size_t i = first; i < talk->count; i++)
@@ -170,7 +171,7 @@ static size_t questions(const struct talk *talk, size_t first)
 }
 
 /* A session was changed when its last message came, if not later. */
-static const char *changed_at(const struct talk *talk)
+static const char *changed_at(const struct session_copy *talk)
 {
     const char *last = talk->session.updated_at;
     for (size_t i = 0; i < talk->count; i++) {
@@ -180,14 +181,14 @@ static const char *changed_at(const struct talk *talk)
     return last;
 }
 
-static void print_session(const struct talk *talk, struct str *out)
+static void print_session(const struct session_copy *talk, struct str *out)
 {
     const struct ethos_session *session = &talk->session;
     const char *const texts[] = {session->id,       session->key,         session->platform,
                                  session->model,    session->provider,    session->personality,
                                  session->parent,   session->working_dir, session->title,
                                  session->metadata, session->user};
-    int64_t asked = (int64_t)questions(talk, 0);
+    int64_t asked = (int64_t)count_user_messages(talk, 0);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         print_text(out, texts[i]);
     print_time(out, session->created_at);
@@ -213,7 +214,7 @@ static void print_message(const struct ethos_message *message, struct str *out)
 }
 
 /* Everything of a conversation, in front of it the digest of those before. */
-static int digest_talk(const struct talk *talk, char digest[HASH_HEX_SIZE])
+static int digest_talk(const struct session_copy *talk, char digest[HASH_HEX_SIZE])
 {
     struct str text;
     str_init(&text, SIZE_MAX);
@@ -228,7 +229,7 @@ static int digest_talk(const struct talk *talk, char digest[HASH_HEX_SIZE])
     return code;
 }
 
-static void note_difference(struct moving *moving, const char *name)
+static void record_difference(struct session_migration *moving, const char *name)
 {
     const char *why = moving->why.text;
     if (moving->count.differ++ == 0)
@@ -236,10 +237,11 @@ static void note_difference(struct moving *moving, const char *name)
                  why);
 }
 
-static int compare(struct moving *moving, const char *id, struct ethos_error *error)
+static int compare_session(struct session_migration *moving, const char *id,
+                           struct ethos_error *error)
 {
     char alone[2][HASH_HEX_SIZE] = {"", ""};
-    struct talk talk;
+    struct session_copy talk;
     for (int side = 0; side < 2; side++) {
         int code = read_talk(side ? moving->to : moving->from, id, &talk, error);
         if (code == ETHOS_OK && (digest_talk(&talk, alone[side]) != ETHOS_OK ||
@@ -250,14 +252,14 @@ static int compare(struct moving *moving, const char *id, struct ethos_error *er
             return code;
     }
     if (strcmp(alone[0], alone[1]) != 0)
-        note_difference(moving, id);
+        record_difference(moving, id);
     return ETHOS_OK;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Another session has the key: creates it under "<key>:<ms>", from the moment it was made on. */
-static int create_beside(struct moving *moving, struct ethos_session *session,
+static int create_beside(struct session_migration *moving, struct ethos_session *session,
                          struct ethos_error *error)
 {
     char id[ETHOS_UUID_SIZE];
@@ -282,11 +284,12 @@ static int create_beside(struct moving *moving, struct ethos_session *session,
 }
 
 /* append counts the turns of what it gets: those come off. */
-static int create(struct moving *moving, const struct talk *talk, struct ethos_error *error)
+static int create_session(struct session_migration *moving, const struct session_copy *talk,
+                          struct ethos_error *error)
 {
     struct ethos_session session = talk->session;
     char id[ETHOS_UUID_SIZE];
-    int64_t asked = (int64_t)questions(talk, 0);
+    int64_t asked = (int64_t)count_user_messages(talk, 0);
     session.turns = session.turns > asked ? session.turns - asked : 0;
     int code = moving->to->ops->create(moving->to, &session, id, error);
     if (code == ETHOS_EXISTS && moving->how->adds)
@@ -315,8 +318,8 @@ static struct ethos_usage usage_since(const struct ethos_usage *from,
 }
 
 /* What was set since it went over: a title, a pin, what it has cost. */
-static int update(struct moving *moving, const struct ethos_session *from,
-                  const struct ethos_session *there, struct ethos_error *error)
+static int update_session_fields(struct session_migration *moving, const struct ethos_session *from,
+                                 const struct ethos_session *there, struct ethos_error *error)
 {
     static const struct ethos_usage none;
     const struct ethos_usage more = usage_since(&from->usage, &there->usage);
@@ -338,7 +341,8 @@ static int update(struct moving *moving, const struct ethos_session *from,
 }
 
 /* How many of its messages the target has: the first ones, if it is ours. */
-static size_t common(const struct talk *from, const struct talk *there)
+static size_t count_common_messages(const struct session_copy *from,
+                                    const struct session_copy *there)
 {
     size_t count = 0;
     while (count < from->count && count < there->count &&
@@ -347,8 +351,8 @@ static size_t common(const struct talk *from, const struct talk *there)
     return count;
 }
 
-static int append(struct moving *moving, const struct talk *talk, size_t first,
-                  struct ethos_error *error)
+static int append_messages_from(struct session_migration *moving, const struct session_copy *talk,
+                                size_t first, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     while (code == ETHOS_OK && first < talk->count) {
@@ -365,8 +369,8 @@ static int append(struct moving *moving, const struct talk *talk, size_t first,
 }
 
 /* Whether the source had these messages: then it took them back, and they are not the target's own. */
-static int were_there(struct moving *moving, const struct talk *there, size_t first, bool *out,
-                      struct ethos_error *error)
+static int were_there(struct session_migration *moving, const struct session_copy *there,
+                      size_t first, bool *out, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     *out = true;
@@ -378,11 +382,12 @@ static int were_there(struct moving *moving, const struct talk *there, size_t fi
     return code;
 }
 
-static int follow(struct moving *moving, const struct talk *from, const struct talk *there,
-                  struct ethos_error *error)
+static int bring_session_up_to_date(struct session_migration *moving,
+                                    const struct session_copy *from,
+                                    const struct session_copy *there, struct ethos_error *error)
 {
     struct ethos_sessions *to = moving->to;
-    size_t first = common(from, there);
+    size_t first = count_common_messages(from, there);
     bool ours = true;
     uint64_t hidden;
     int code = were_there(moving, there, first, &ours, error);
@@ -392,8 +397,8 @@ static int follow(struct moving *moving, const struct talk *from, const struct t
         code = to->ops->rewind(to, from->session.id, there->messages[first].id, NULL, 0, 0, &hidden,
                                error);
     if (code == ETHOS_OK)
-        code = update(moving, &from->session, &there->session, error);
-    return code == ETHOS_OK ? append(moving, from, first, error) : code;
+        code = update_session_fields(moving, &from->session, &there->session, error);
+    return code == ETHOS_OK ? append_messages_from(moving, from, first, error) : code;
 }
 
 /* What is taken by others stays theirs, what the target does not take stays: it shows as a difference. */
@@ -402,24 +407,25 @@ static bool is_refused(int code)
     return code == ETHOS_EXISTS || code == ETHOS_INVALID || code == ETHOS_LIMIT;
 }
 
-static int move_whole(struct moving *moving, const struct talk *from, const struct talk *there,
-                      struct ethos_error *error)
+static int move_whole(struct session_migration *moving, const struct session_copy *from,
+                      const struct session_copy *there, struct ethos_error *error)
 {
     if (there->there)
-        return follow(moving, from, there, error);
-    int code = create(moving, from, error);
-    return code == ETHOS_OK ? append(moving, from, 0, error) : code;
+        return bring_session_up_to_date(moving, from, there, error);
+    int code = create_session(moving, from, error);
+    return code == ETHOS_OK ? append_messages_from(moving, from, 0, error) : code;
 }
 
 /*
  * Adds what follows all that is there. It stays when it went on otherwise in the target, or the target has one of
  * the messages elsewhere or took it back.
  */
-static int add_rest(struct moving *moving, const struct talk *from, const struct talk *there,
-                    struct ethos_error *error)
+static int append_missing_messages(struct session_migration *moving,
+                                   const struct session_copy *from,
+                                   const struct session_copy *there, struct ethos_error *error)
 {
     struct ethos_sessions *to = moving->to;
-    size_t first = common(from, there), rest = from->count - first, at = rest;
+    size_t first = count_common_messages(from, there), rest = from->count - first, at = rest;
     int code = ETHOS_OK;
     if (there->there && rest == 0)
         return ETHOS_OK;
@@ -437,19 +443,19 @@ static int add_rest(struct moving *moving, const struct talk *from, const struct
         return ETHOS_OK;
     }
     if (!there->there)
-        code = create(moving, from, error);
-    return code == ETHOS_OK ? append(moving, from, first, error) : code;
+        code = create_session(moving, from, error);
+    return code == ETHOS_OK ? append_messages_from(moving, from, first, error) : code;
 }
 
-static void note_refused(struct moving *moving)
+static void record_refusal(struct session_migration *moving)
 {
     if (moving->count.refused++ == 0)
         snprintf(moving->count.why, sizeof moving->count.why, "%s", moving->why.text);
 }
 
-static int move_talk(struct moving *moving, const char *id, struct ethos_error *error)
+static int move_talk(struct session_migration *moving, const char *id, struct ethos_error *error)
 {
-    struct talk from = {0}, there = {0};
+    struct session_copy from = {0}, there = {0};
     bool adds = moving->how->adds;
     moving->why = (struct ethos_error){0};
     int code = read_talk(moving->from, id, &from, error);
@@ -457,10 +463,10 @@ static int move_talk(struct moving *moving, const char *id, struct ethos_error *
         code = read_talk(moving->to, id, &there, error);
     moving->count.messages += from.count;
     if (code == ETHOS_OK && from.there && (adds || !moving->how->dry_run)) {
-        code = adds ? add_rest(moving, &from, &there, &moving->why)
+        code = adds ? append_missing_messages(moving, &from, &there, &moving->why)
                     : move_whole(moving, &from, &there, &moving->why);
         if (is_refused(code)) {
-            note_refused(moving);
+            record_refusal(moving);
             code = ETHOS_OK;
         } else if (code != ETHOS_OK && error) {
             *error = moving->why;
@@ -479,7 +485,7 @@ struct key_list {
     size_t count, capacity;
 };
 
-static int note_key(void *arg, const struct ethos_key *key)
+static int add_api_key(void *arg, const struct ethos_key *key)
 {
     struct key_list *keys = arg;
     struct ethos_key *list = arena_grow(&keys->arena, keys->list, keys->count, &keys->capacity,
@@ -502,7 +508,7 @@ static int list_keys(struct ethos_sessions *store, struct key_list *out, struct 
 {
     *out = (struct key_list){0};
     arena_init(&out->arena);
-    int code = SLOT_SESSIONS(store, keys) ? store->ops->keys(store, note_key, out, error)
+    int code = SLOT_SESSIONS(store, keys) ? store->ops->keys(store, add_api_key, out, error)
                                           : ETHOS_OK;
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
@@ -512,7 +518,7 @@ static void release_keys(struct key_list *keys)
     arena_release(&keys->arena);
 }
 
-static const struct ethos_key *find_key(const struct key_list *keys, const char *prefix)
+static const struct ethos_key *find_api_key(const struct key_list *keys, const char *prefix)
 {
     for (size_t i = 0; i < keys->count; i++) {
         if (strcmp(keys->list[i].prefix, prefix) == 0)
@@ -522,7 +528,7 @@ static const struct ethos_key *find_key(const struct key_list *keys, const char 
 }
 
 /* One that is there stays as it is, unless it was revoked. */
-static int move_key(struct moving *moving, const struct ethos_key *key,
+static int move_key(struct session_migration *moving, const struct ethos_key *key,
                     const struct ethos_key *there, struct ethos_error *error)
 {
     struct ethos_sessions *to = moving->to;
@@ -553,28 +559,29 @@ static int digest_key(const struct ethos_key *key, char digest[HASH_HEX_SIZE])
     return code;
 }
 
-static int compare_keys(struct moving *moving, const struct key_list *keys,
-                        struct ethos_error *error)
+static int compare_api_keys(struct session_migration *moving, const struct key_list *keys,
+                            struct ethos_error *error)
 {
     struct key_list there;
     moving->why = (struct ethos_error){0};
     int code = list_keys(moving->to, &there, error);
     for (size_t i = 0; code == ETHOS_OK && i < keys->count; i++) {
         char alone[2][HASH_HEX_SIZE] = {"", ""};
-        const struct ethos_key *sides[2] = {&keys->list[i], find_key(&there, keys->list[i].prefix)};
+        const struct ethos_key *sides[2] = {&keys->list[i],
+                                            find_api_key(&there, keys->list[i].prefix)};
         for (int side = 0; code == ETHOS_OK && side < 2; side++) {
             if (digest_key(sides[side], alone[side]) != ETHOS_OK ||
                 digest_key(sides[side], moving->digests[side]) != ETHOS_OK)
                 code = err_nomem(error);
         }
         if (code == ETHOS_OK && strcmp(alone[0], alone[1]) != 0)
-            note_difference(moving, keys->list[i].prefix);
+            record_difference(moving, keys->list[i].prefix);
     }
     release_keys(&there);
     return code;
 }
 
-static int move_keys(struct moving *moving, struct ethos_error *error)
+static int move_keys(struct session_migration *moving, struct ethos_error *error)
 {
     struct key_list keys, there;
     struct ethos_sessions *to = moving->to;
@@ -586,10 +593,11 @@ static int move_keys(struct moving *moving, struct ethos_error *error)
     if (code == ETHOS_OK && !moving->how->dry_run) {
         code = list_keys(to, &there, error);
         for (size_t i = 0; code == ETHOS_OK && i < keys.count; i++)
-            code = move_key(moving, &keys.list[i], find_key(&there, keys.list[i].prefix), error);
+            code = move_key(moving, &keys.list[i], find_api_key(&there, keys.list[i].prefix),
+                            error);
         release_keys(&there);
         if (code == ETHOS_OK)
-            code = compare_keys(moving, &keys, error);
+            code = compare_api_keys(moving, &keys, error);
     }
     release_keys(&keys);
     return code;
@@ -597,7 +605,7 @@ static int move_keys(struct moving *moving, struct ethos_error *error)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int move_talks(struct moving *moving, struct ethos_error *error)
+static int move_talks(struct session_migration *moving, struct ethos_error *error)
 {
     int code = list_all(moving, error);
     moving->count.sessions = moving->order.count;
@@ -607,7 +615,7 @@ static int move_talks(struct moving *moving, struct ethos_error *error)
         if (code == ETHOS_OK)
             code = move_talk(moving, id, error);
         if (code == ETHOS_OK && !moving->how->dry_run)
-            code = compare(moving, id, error);
+            code = compare_session(moving, id, error);
     }
     return code;
 }
@@ -616,7 +624,7 @@ int migrate_sessions(const struct migrate *self, struct ethos_sessions *from,
                      struct ethos_sessions *to, struct migrate_talk_count *out,
                      char out_digests[2][HASH_HEX_SIZE], struct ethos_error *error)
 {
-    struct moving moving = {.how = self, .from = from, .to = to};
+    struct session_migration moving = {.how = self, .from = from, .to = to};
     names_init(&moving.order);
     int code = move_talks(&moving, error);
     if (code == ETHOS_OK)

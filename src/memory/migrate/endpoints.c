@@ -30,7 +30,7 @@ struct migrate_opened {
 };
 
 /* The settings of a side. */
-struct choice {
+struct endpoint_settings {
     struct arena arena;
     struct ethos_setting settings[SECRETS_MAX_SETTINGS];
     bool exposed[SECRETS_MAX_SETTINGS];
@@ -39,8 +39,8 @@ struct choice {
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-static int add_setting(struct choice *choice, const char *name, const char *value, bool exposed,
-                       struct ethos_error *error)
+static int add_setting(struct endpoint_settings *choice, const char *name, const char *value,
+                       bool exposed, struct ethos_error *error)
 {
     if (choice->count == SECRETS_MAX_SETTINGS)
         return err_set(error, ETHOS_LIMIT, "more than %d options", SECRETS_MAX_SETTINGS);
@@ -50,7 +50,8 @@ static int add_setting(struct choice *choice, const char *name, const char *valu
 }
 
 /* What stands on a command line can be read by everyone on the machine. */
-static int add_option(struct choice *choice, const char *option, struct ethos_error *error)
+static int add_side_option(struct endpoint_settings *choice, const char *option,
+                           struct ethos_error *error)
 {
     const char *equals = strchr(option, '=');
     if (!equals || equals == option)
@@ -60,7 +61,7 @@ static int add_option(struct choice *choice, const char *option, struct ethos_er
     return name ? add_setting(choice, name, equals + 1, true, error) : err_nomem(error);
 }
 
-static int add_configured(struct choice *choice, const struct config *home,
+static int add_configured(struct endpoint_settings *choice, const struct config *home,
                           struct ethos_error *error)
 {
     size_t prefix = strlen(OPTIONS_PREFIX);
@@ -74,15 +75,15 @@ static int add_configured(struct choice *choice, const struct config *home,
     return code;
 }
 
-static int choose(const struct config *home, const struct migrate_side *side, struct choice *out,
-                  struct ethos_error *error)
+static int choose_settings(const struct config *home, const struct migrate_side *side,
+                           struct endpoint_settings *out, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     bool configured = strcmp(config_backend(home, NULL), side->name) == 0;
     if (configured && side->option_count == 0)
         return add_configured(out, home, error);
     for (size_t i = 0; code == ETHOS_OK && i < side->option_count; i++)
-        code = add_option(out, side->options[i], error);
+        code = add_side_option(out, side->options[i], error);
     return code;
 }
 
@@ -102,9 +103,9 @@ static int open_talks(const struct config *home, const struct ethos_setup *setup
 }
 
 /* As far as it can be told: one place under two names is found the same at the end, and nothing moves. */
-static int check_place(const struct migrate_side *side, const struct secrets_given *given,
-                       const struct opened_side *other, struct opened_side *out,
-                       struct ethos_error *error)
+static int check_sides_differ(const struct migrate_side *side, const struct secrets_given *given,
+                              const struct opened_side *other, struct opened_side *out,
+                              struct ethos_error *error)
 {
     str_printf(&out->place, "%s\n", side->name);
     if (secrets_place(registry_options(&out->backend), given, &out->place) != ETHOS_OK)
@@ -133,7 +134,7 @@ static int open_chosen(struct ethos *ethos, const struct config *home,
                        struct ethos_error *error)
 {
     const struct ethos_setup setup = setup_of(ethos, home);
-    int code = offline_settle(&out->backend, &setup, given, dry_run, error);
+    int code = offline_sync_now(&out->backend, &setup, given, dry_run, error);
     if (code == ETHOS_OK)
         code = registry_open_store(&out->backend, &setup, given, &out->store, error);
     return code == ETHOS_OK ? open_talks(home, &setup, given, out, error) : code;
@@ -144,10 +145,10 @@ static int open_side(struct ethos *ethos, const struct config *home,
                      const struct migrate_side *side, bool dry_run, const struct opened_side *other,
                      struct opened_side *out, struct ethos_error *error)
 {
-    struct choice choice = {0};
+    struct endpoint_settings choice = {0};
     arena_init(&choice.arena);
     str_init(&out->place, SIZE_MAX);
-    int code = choose(home, side, &choice, error);
+    int code = choose_settings(home, side, &choice, error);
     if (code == ETHOS_OK)
         code = registry_find(side->name, &out->backend, error);
     if (code == ETHOS_OK) {
@@ -156,7 +157,7 @@ static int open_side(struct ethos *ethos, const struct config *home,
                                             .exposed = choice.exposed,
                                             .home = ethos->home,
                                             .also = offline_options(&out->backend)};
-        code = check_place(side, &given, other, out, error);
+        code = check_sides_differ(side, &given, other, out, error);
         if (code == ETHOS_OK)
             code = open_chosen(ethos, home, &given, dry_run, out, error);
     }

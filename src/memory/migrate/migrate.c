@@ -24,7 +24,7 @@ int migrate_go_on(const struct migrate *self, struct ethos_error *error)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-static int note_copy(void *arg, const struct ethos_conflict *conflict)
+static int add_conflict_copy(void *arg, const struct ethos_conflict *conflict)
 {
     struct copies *copies = arg;
     struct ethos_copy *list = arena_grow(&copies->arena, copies->list, copies->count,
@@ -71,7 +71,7 @@ int copies_collect(const struct ethos_host *host, struct ethos_store *store, con
     arena_init(&out->arena);
     if (!store->ops->conflicts || !store->ops->conflict_read)
         return ETHOS_OK;
-    int code = store->ops->conflicts(store, scope, note_copy, out, error);
+    int code = store->ops->conflicts(store, scope, add_conflict_copy, out, error);
     if (code == ETHOS_NOMEM)
         err_nomem(error);
     if (code == ETHOS_OK)
@@ -153,7 +153,7 @@ static int digest_rows(const struct migrate *self, struct ethos_store *store, co
 }
 
 static int digest_texts(const struct migrate *self, struct ethos_store *store, const char *scope,
-                        const struct past *past, struct migration_digest *digest,
+                        const struct scope_history *past, struct migration_digest *digest,
                         struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0};
@@ -204,7 +204,7 @@ static int digest_copies(const struct migrate *self, struct ethos_store *store, 
 }
 
 static int digest_side(const struct migrate *self, struct ethos_store *store, const char *scope,
-                       const struct past *past, struct migration_digest *digest,
+                       const struct scope_history *past, struct migration_digest *digest,
                        struct ethos_error *error)
 {
     digest_init(digest);
@@ -220,7 +220,7 @@ static int digest_side(const struct migrate *self, struct ethos_store *store, co
 int migrate_digest(const struct migrate *self, struct ethos_store *store, const char *scope,
                    char out[HASH_HEX_SIZE], struct ethos_error *error)
 {
-    struct past past;
+    struct scope_history past;
     struct migration_digest digest;
     int code = past_collect(store, scope, &past, error);
     if (code == ETHOS_OK)
@@ -233,7 +233,7 @@ int migrate_digest(const struct migrate *self, struct ethos_store *store, const 
 
 /* ---- one scope ------------------------------------------------------------------------------- */
 
-struct run {
+struct migration_run {
     const struct migrate *move;
     struct names scopes;
     size_t index; /* of the scope at hand */
@@ -243,9 +243,9 @@ struct run {
     char first[ETHOS_MAX_SCOPE]; /* that differs, or without one the first that is unknown */
 };
 
-static void tell_progress(void *arg, size_t rows)
+static void report_progress(void *arg, size_t rows)
 {
-    struct run *run = arg;
+    struct migration_run *run = arg;
     const struct migrate *move = run->move;
     run->done += rows;
     if (run->total < run->done)
@@ -255,10 +255,10 @@ static void tell_progress(void *arg, size_t rows)
 }
 
 /* The source as it is to look in the target, and the target. */
-static int compare(const struct migrate *self, const struct plan *plan, struct migrate_scope *out,
-                   struct ethos_error *error)
+static int compare_scope(const struct migrate *self, const struct plan *plan,
+                         struct migrate_scope *out, struct ethos_error *error)
 {
-    const struct past as_planned = {.rows = plan->rows, .count = plan->count};
+    const struct scope_history as_planned = {.rows = plan->rows, .count = plan->count};
     struct migration_digest digest;
     int code = digest_side(self, self->from, plan->scope, &as_planned, &digest, error);
     if (code != ETHOS_OK)
@@ -276,7 +276,7 @@ static void add_up(struct migrate_count *total, const struct migrate_count *pass
     total->added = added;
 }
 
-static bool differs(const struct migrate_scope *scope)
+static bool scope_differs(const struct migrate_scope *scope)
 {
     return strcmp(scope->from, scope->to) != 0;
 }
@@ -285,7 +285,7 @@ static bool differs(const struct migrate_scope *scope)
  * Whether what others did to the target is to be looked at: another move may have gone on with the same, and
  * if not, the next plan says whose it is. The same again is an answer.
  */
-static bool is_met(struct run *run, int code, const struct plan *plan)
+static bool is_met(struct migration_run *run, int code, const struct plan *plan)
 {
     bool first = code == ETHOS_CONFLICT && run->met != plan->there;
     if (first)
@@ -294,8 +294,8 @@ static bool is_met(struct run *run, int code, const struct plan *plan)
 }
 
 /* *out_more: something went over, or is to; then the source is looked at once more. */
-static int pass(struct run *run, struct migrate_scope *out, bool *out_more,
-                struct ethos_error *error)
+static int copy_scope_once(struct migration_run *run, struct migrate_scope *out, bool *out_more,
+                           struct ethos_error *error)
 {
     const struct migrate *move = run->move;
     struct plan plan;
@@ -305,7 +305,7 @@ static int pass(struct run *run, struct migrate_scope *out, bool *out_more,
     code = plan_make(&plan, move, out->scope, error);
     if (code == ETHOS_OK) {
         *out_more = (plan.there < plan.count || plan.old) && !move->dry_run;
-        code = plan_carry_out(&plan, tell_progress, run, error);
+        code = plan_carry_out(&plan, report_progress, run, error);
         if (is_met(run, code, &plan)) {
             plan_release(&plan);
             return ETHOS_OK;
@@ -316,8 +316,8 @@ static int pass(struct run *run, struct migrate_scope *out, bool *out_more,
         out->passes += plan.there < plan.count;
     }
     if (code == ETHOS_OK && !*out_more && !move->dry_run) {
-        code = compare(move, &plan, out, error);
-        if (code == ETHOS_OK && differs(out))
+        code = compare_scope(move, &plan, out, error);
+        if (code == ETHOS_OK && scope_differs(out))
             code = plan_is_old(&plan, out_more, error);
     }
     plan_release(&plan);
@@ -325,7 +325,7 @@ static int pass(struct run *run, struct migrate_scope *out, bool *out_more,
 }
 
 /* Until nothing more comes; a difference without a change may be an edit that is recorded the next time. */
-static int move_scope(struct run *run, const char *scope, struct ethos_error *error)
+static int move_scope(struct migration_run *run, const char *scope, struct ethos_error *error)
 {
     struct migrate_scope out = {.scope = scope};
     int code = ETHOS_OK;
@@ -333,8 +333,8 @@ static int move_scope(struct run *run, const char *scope, struct ethos_error *er
     bool more = true;
     run->met = SIZE_MAX;
     for (unsigned i = 0; code == ETHOS_OK && more && i < MIGRATE_PASSES; i++) {
-        code = pass(run, &out, &more, error);
-        if (code == ETHOS_OK && !more && differs(&out))
+        code = copy_scope_once(run, &out, &more, error);
+        if (code == ETHOS_OK && !more && scope_differs(&out))
             more = ++differing < 2;
     }
     if (code != ETHOS_OK)
@@ -343,7 +343,7 @@ static int move_scope(struct run *run, const char *scope, struct ethos_error *er
         code = err_set(error, ETHOS_BUSY, "%s: the source keeps changing", scope);
         return err_hint(error, code, "stop what writes to it, then run this again: it goes on");
     }
-    if (differs(&out) && run->differ++ == 0)
+    if (scope_differs(&out) && run->differ++ == 0)
         snprintf(run->first, sizeof run->first, "%s", scope);
     if (run->move->each)
         run->move->each(run->move->arg, &out);
@@ -352,8 +352,8 @@ static int move_scope(struct run *run, const char *scope, struct ethos_error *er
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static int lacks(const struct ethos_store *store, const char *what, const char *hint,
-                 struct ethos_error *error)
+static int fail_unsupported(const struct ethos_store *store, const char *what, const char *hint,
+                            struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_UNSUPPORTED, "%s: %s", store->ops->name, what);
     return err_hint(error, code, "%s", hint);
@@ -365,11 +365,11 @@ int migrate_check(const struct migrate *self, struct ethos_error *error)
     bool history = (from->capabilities & ETHOS_STORE_HISTORY) && from->ops->history &&
                    from->ops->version;
     if (!history || !from->ops->scopes)
-        return lacks(from, "cannot tell its history, so it cannot be moved from",
-                     "export its notes instead: ethos export", error);
+        return fail_unsupported(from, "cannot tell its history, so it cannot be moved from",
+                                "export its notes instead: ethos export", error);
     if (!to->ops->graft || !to->ops->history || !to->ops->version)
-        return lacks(to, "cannot take over a history, so nothing can be moved to it",
-                     "move to markdown, postgres or redis", error);
+        return fail_unsupported(to, "cannot take over a history, so nothing can be moved to it",
+                                "move to markdown, postgres or redis", error);
     return ETHOS_OK;
 }
 
@@ -381,7 +381,7 @@ static int count_change(void *arg, const struct ethos_change *change)
 }
 
 /* For the progress alone. */
-static int count_all(struct run *run, struct ethos_error *error)
+static int count_all(struct migration_run *run, struct ethos_error *error)
 {
     struct ethos_store *from = run->move->from, *to = run->move->to;
     int code = ETHOS_OK;
@@ -399,7 +399,7 @@ static int count_all(struct run *run, struct ethos_error *error)
 }
 
 /* A database may have scopes that only a later version knows: they stay, all others go. */
-static void leave_unknown(struct run *run)
+static void leave_unknown(struct migration_run *run)
 {
     struct names *scopes = &run->scopes;
     size_t kept = 0;
@@ -412,7 +412,7 @@ static void leave_unknown(struct run *run)
     scopes->count = kept;
 }
 
-static int conclude(const struct run *run, struct ethos_error *error)
+static int conclude_migration(const struct migration_run *run, struct ethos_error *error)
 {
     if (run->differ > 0) {
         int code = err_set(error, ETHOS_INTERNAL, "%zu scope%s, %s first", run->differ,
@@ -430,7 +430,7 @@ static int conclude(const struct run *run, struct ethos_error *error)
 
 int migrate_stores(const struct migrate *self, struct ethos_error *error)
 {
-    struct run run = {.move = self};
+    struct migration_run run = {.move = self};
     int code = migrate_check(self, error);
     if (code != ETHOS_OK)
         return code;
@@ -441,5 +441,5 @@ int migrate_stores(const struct migrate *self, struct ethos_error *error)
     for (; code == ETHOS_OK && run.index < run.scopes.count; run.index++)
         code = move_scope(&run, run.scopes.list[run.index], error);
     names_release(&run.scopes);
-    return code == ETHOS_OK ? conclude(&run, error) : code;
+    return code == ETHOS_OK ? conclude_migration(&run, error) : code;
 }

@@ -24,13 +24,13 @@
 
 struct collecting {
     const char *scope;
-    struct past *past;
+    struct scope_history *past;
 };
 
-static int note_change(void *arg, const struct ethos_change *change)
+static int add_history_change(void *arg, const struct ethos_change *change)
 {
     struct collecting *collecting = arg;
-    struct past *past = collecting->past;
+    struct scope_history *past = collecting->past;
     if (scope_key_check(collecting->scope, change->key, NULL) != ETHOS_OK) {
         past->skipped++;
         return ETHOS_OK;
@@ -46,7 +46,7 @@ static int note_change(void *arg, const struct ethos_change *change)
     return history_copy(change, &past->arena, &rows[past->count++]);
 }
 
-static void turn_around(struct past *past)
+static void turn_around(struct scope_history *past)
 {
     for (size_t i = 0, k = past->count; i + 1 < k; i++) {
         struct ethos_change swap = past->rows[i];
@@ -55,13 +55,13 @@ static void turn_around(struct past *past)
     }
 }
 
-int past_collect(struct ethos_store *store, const char *scope, struct past *out,
+int past_collect(struct ethos_store *store, const char *scope, struct scope_history *out,
                  struct ethos_error *error)
 {
     struct collecting collecting = {scope, out};
-    *out = (struct past){0};
+    *out = (struct scope_history){0};
     arena_init(&out->arena);
-    int code = store->ops->history(store, scope, NULL, note_change, &collecting, error);
+    int code = store->ops->history(store, scope, NULL, add_history_change, &collecting, error);
     if (code == ETHOS_NOMEM)
         err_nomem(error);
     if (code == DIFF_LIMIT)
@@ -71,10 +71,10 @@ int past_collect(struct ethos_store *store, const char *scope, struct past *out,
     return code;
 }
 
-void past_release(struct past *past)
+void past_release(struct scope_history *past)
 {
     arena_release(&past->arena);
-    *past = (struct past){0};
+    *past = (struct scope_history){0};
 }
 
 /* Every string that tells something; the rest is told by numbers. */
@@ -91,7 +91,7 @@ static const size_t members[] = {
 #define MEMBERS (sizeof members / sizeof *members)
 
 /* An operation id that was made for the way to a server is nobody's, and not told through one. */
-static const char *member(const struct ethos_change *change, size_t index)
+static const char *get_change_member(const struct ethos_change *change, size_t index)
 {
     const char *const *at = (const char *const *)(const void *)((const char *)change +
                                                                 members[index]);
@@ -104,7 +104,7 @@ bool past_same(const struct ethos_change *a, const struct ethos_change *b)
 {
     bool same = a->number == b->number && a->time_ms == b->time_ms;
     for (size_t i = 0; same && i < MEMBERS; i++)
-        same = strcmp(member(a, i), member(b, i)) == 0;
+        same = strcmp(get_change_member(a, i), get_change_member(b, i)) == 0;
     return same;
 }
 
@@ -112,7 +112,8 @@ void past_print(const struct ethos_change *change, struct str *out)
 {
     str_printf(out, "%" PRIu64 " %" PRId64, change->number, change->time_ms);
     for (size_t i = 0; i < MEMBERS; i++)
-        str_printf(out, " %zu:%s", strlen(member(change, i)), member(change, i));
+        str_printf(out, " %zu:%s", strlen(get_change_member(change, i)),
+                   get_change_member(change, i));
     str_addc(out, '\n');
 }
 
@@ -148,7 +149,7 @@ int names_add(struct names *names, const char *name)
     return copy ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_string_pointers(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -157,7 +158,7 @@ void names_sort(struct names *names)
 {
     size_t kept = 0;
     if (names->count > 1)
-        qsort(names->list, names->count, sizeof *names->list, compare);
+        qsort(names->list, names->count, sizeof *names->list, compare_string_pointers);
     for (size_t i = 0; i < names->count; i++) {
         if (kept == 0 || strcmp(names->list[kept - 1], names->list[i]) != 0)
             names->list[kept++] = names->list[i];
@@ -169,7 +170,7 @@ size_t names_find(const struct names *names, const char *name)
 {
     const char **found = names->count == 0 ? NULL
                                            : bsearch(&name, names->list, names->count,
-                                                     sizeof *names->list, compare);
+                                                     sizeof *names->list, compare_string_pointers);
     return found ? (size_t)(found - names->list) : names->count;
 }
 
@@ -179,7 +180,7 @@ void names_release(struct names *names)
     *names = (struct names){0};
 }
 
-static int note_scope(void *arg, const char *scope)
+static int add_scope_name(void *arg, const char *scope)
 {
     return names_add(arg, scope);
 }
@@ -187,7 +188,7 @@ static int note_scope(void *arg, const char *scope)
 int names_of_scopes(struct ethos_store *store, struct names *out, struct ethos_error *error)
 {
     names_init(out);
-    int code = store->ops->scopes(store, note_scope, out, error);
+    int code = store->ops->scopes(store, add_scope_name, out, error);
     names_sort(out);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
@@ -197,19 +198,19 @@ struct key_walk {
     struct names *names;
 };
 
-static int note_key(void *arg, const struct ethos_entry *entry)
+static int add_stored_key(void *arg, const struct ethos_entry *entry)
 {
     struct key_walk *walk = arg;
     return scope_key_is_stored(walk->scope, entry->key) ? names_add(walk->names, entry->key)
                                                         : ETHOS_OK;
 }
 
-int names_of_keys(struct ethos_store *store, const char *scope, const struct past *past,
+int names_of_keys(struct ethos_store *store, const char *scope, const struct scope_history *past,
                   struct names *out, struct ethos_error *error)
 {
     struct key_walk walk = {scope, out};
     names_init(out);
-    int code = store->ops->list(store, scope, note_key, &walk, error);
+    int code = store->ops->list(store, scope, add_stored_key, &walk, error);
     for (size_t i = 0; code == ETHOS_OK && i < past->count; i++) {
         bool again = i > 0 && strcmp(past->rows[i].key, past->rows[i - 1].key) == 0;
         code = again ? ETHOS_OK : names_add(out, past->rows[i].key);
@@ -256,7 +257,7 @@ static struct replay_key *key_of(const struct replay *replay, const struct ethos
     return &replay->keys[names_find(&replay->names, change->key)];
 }
 
-static bool is_absent(const char *revision)
+static bool is_absent_text(const char *revision)
 {
     return strcmp(revision, "absent") == 0;
 }
@@ -267,7 +268,7 @@ void replay_skip(struct replay *replay, const struct ethos_change *change)
     if (past_is_seen(change))
         return;
     key->revision = change->after;
-    key->state = is_absent(change->after) ? REPLAY_KNOWN : REPLAY_UNREAD;
+    key->state = is_absent_text(change->after) ? REPLAY_KNOWN : REPLAY_UNREAD;
 }
 
 static bool has_revision(struct ethos_view text, const char *revision)
@@ -277,8 +278,8 @@ static bool has_revision(struct ethos_view text, const char *revision)
     return strcmp(real, revision) == 0;
 }
 
-static int give(struct arena *arena, struct ethos_view text, struct ethos_view *out,
-                struct ethos_error *error)
+static int copy_text_view(struct arena *arena, struct ethos_view text, struct ethos_view *out,
+                          struct ethos_error *error)
 {
     const char *copy = arena_copy(arena, text);
     *out = view_of(copy, text.size);
@@ -286,8 +287,9 @@ static int give(struct arena *arena, struct ethos_view text, struct ethos_view *
 }
 
 /* A version as the store has it, or the text of now; the absent view when it is lost. */
-static int ask_version(struct replay *replay, const char *key, const char *revision,
-                       struct arena *arena, struct ethos_view *out, struct ethos_error *error)
+static int read_stored_version(struct replay *replay, const char *key, const char *revision,
+                               struct arena *arena, struct ethos_view *out,
+                               struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     struct ethos_store *store = replay->store;
@@ -302,36 +304,36 @@ static int ask_version(struct replay *replay, const char *key, const char *revis
             return code;
         struct ethos_view found = view_of(text->size ? text->data : "", text->size);
         if (has_revision(found, revision))
-            return give(arena, found, out, error);
+            return copy_text_view(arena, found, out, error);
     }
     return ETHOS_OK;
 }
 
 /* The text that a key has by now, in the arena. */
-static int give_current(struct replay *replay, struct replay_key *key, const char *name,
-                        struct arena *arena, struct ethos_error *error)
+static int load_current_text(struct replay *replay, struct replay_key *key, const char *name,
+                             struct arena *arena, struct ethos_error *error)
 {
     int code = ETHOS_OK;
-    if (key->view.data || is_absent(key->revision) || key->state == REPLAY_LOST)
+    if (key->view.data || is_absent_text(key->revision) || key->state == REPLAY_LOST)
         return ETHOS_OK;
     if (key->state == REPLAY_KNOWN)
-        return give(arena, str_view(&key->text), &key->view, error);
-    code = ask_version(replay, name, key->revision, arena, &key->view, error);
+        return copy_text_view(arena, str_view(&key->text), &key->view, error);
+    code = read_stored_version(replay, name, key->revision, arena, &key->view, error);
     key->state = key->view.data ? REPLAY_KNOWN : REPLAY_LOST;
     key->unsaved = true;
     return code;
 }
 
-static int find_before(struct replay *replay, struct replay_key *key,
-                       const struct ethos_change *change, struct arena *arena,
-                       struct ethos_view *out, struct ethos_error *error)
+static int find_text_before(struct replay *replay, struct replay_key *key,
+                            const struct ethos_change *change, struct arena *arena,
+                            struct ethos_view *out, struct ethos_error *error)
 {
     *out = (struct ethos_view){0};
-    if (is_absent(change->before))
+    if (is_absent_text(change->before))
         return ETHOS_OK;
     if (strcmp(key->revision, change->before) != 0)
-        return ask_version(replay, change->key, change->before, arena, out, error);
-    int code = give_current(replay, key, change->key, arena, error);
+        return read_stored_version(replay, change->key, change->before, arena, out, error);
+    int code = load_current_text(replay, key, change->key, arena, error);
     *out = key->view;
     return code;
 }
@@ -340,9 +342,9 @@ static int find_after(struct replay *replay, const struct ethos_row *row, struct
                       struct ethos_view *out, struct ethos_error *error)
 {
     const struct ethos_change *change = &row->change;
-    bool before = row->base.data || is_absent(change->before);
+    bool before = row->base.data || is_absent_text(change->before);
     *out = (struct ethos_view){0};
-    if (is_absent(change->after))
+    if (is_absent_text(change->after))
         return ETHOS_OK;
     if (strcmp(change->before, change->after) == 0) {
         *out = row->base;
@@ -354,8 +356,8 @@ static int find_after(struct replay *replay, const struct ethos_row *row, struct
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code == ETHOS_OK && has_revision(str_view(&replay->spare), change->after))
-        return give(arena, str_view(&replay->spare), out, error);
-    return ask_version(replay, change->key, change->after, arena, out, error);
+        return copy_text_view(arena, str_view(&replay->spare), out, error);
+    return read_stored_version(replay, change->key, change->after, arena, out, error);
 }
 
 int replay_step(struct replay *replay, const struct ethos_change *change, struct arena *arena,
@@ -363,13 +365,13 @@ int replay_step(struct replay *replay, const struct ethos_change *change, struct
 {
     struct replay_key *key = key_of(replay, change);
     *out = (struct ethos_row){.change = *change};
-    int code = find_before(replay, key, change, arena, &out->base, error);
+    int code = find_text_before(replay, key, change, arena, &out->base, error);
     if (code == ETHOS_OK)
         code = find_after(replay, out, arena, &out->whole, error);
     key->told = true;
     if (code != ETHOS_OK || past_is_seen(change))
         return code;
-    bool known = out->whole.data || is_absent(change->after);
+    bool known = out->whole.data || is_absent_text(change->after);
     key->revision = change->after;
     key->view = out->whole;
     key->state = known ? REPLAY_KNOWN : REPLAY_LOST;

@@ -11,7 +11,7 @@
 /* ---- changes --------------------------------------------------------------------------------- */
 
 /* All of a scope, oldest first; at most ETHOS_MAX_HISTORY_BYTES of diffs. */
-struct past {
+struct scope_history {
     struct arena arena;
     struct ethos_change *rows;
     size_t count, capacity;
@@ -19,9 +19,9 @@ struct past {
     uint64_t skipped; /* those whose key is none */
 };
 
-int past_collect(struct ethos_store *store, const char *scope, struct past *out,
+int past_collect(struct ethos_store *store, const char *scope, struct scope_history *out,
                  struct ethos_error *error);
-void past_release(struct past *past);
+void past_release(struct scope_history *past);
 
 /* Whether two changes are one, in everything but how the diff is kept; absent and empty are equal. */
 bool past_same(const struct ethos_change *a, const struct ethos_change *b);
@@ -52,7 +52,7 @@ void names_release(struct names *names);
 int names_of_scopes(struct ethos_store *store, struct names *out, struct ethos_error *error);
 
 /* The keys of a scope that are memory, and those that its changes tell of; sorted. */
-int names_of_keys(struct ethos_store *store, const char *scope, const struct past *past,
+int names_of_keys(struct ethos_store *store, const char *scope, const struct scope_history *past,
                   struct names *out, struct ethos_error *error);
 
 /* ---- texts on the way ------------------------------------------------------------------------ */
@@ -120,7 +120,7 @@ void copies_release(struct copies *copies);
 struct plan {
     const struct migrate *move;
     const char *scope;
-    struct past source;
+    struct scope_history source;
     struct arena arena;
     struct ethos_change *rows;
     size_t count, capacity;

@@ -59,13 +59,14 @@ static bool is_too_much(const struct mirror *self, size_t known, size_t there)
     return !self->how.deletes && (gone > MIRROR_MANY || gone * 2 > known + lately);
 }
 
-static int refill(struct mirror *self, const struct mirror_scope *scope, struct mirror_state *state,
-                  const struct mirror_event *event, struct ethos_error *error)
+static int refill_scope(struct mirror *self, const struct mirror_scope *scope,
+                        struct mirror_state *state, const struct mirror_event *event,
+                        struct ethos_error *error)
 {
     int code = folder_forget_missing(self, error);
     if (code != ETHOS_OK)
         return code;
-    mirror_tell(self, event);
+    mirror_report(self, event);
     state_release(state);
     return state_load(self, scope, state, error);
 }
@@ -85,7 +86,7 @@ int guard_deletions(struct mirror *self, const struct mirror_scope *scope,
                                        .known = known};
     self->guarded = true;
     if (event.gone > 0 && is_too_much(self, known, there))
-        return refill(self, scope, state, &event, error);
+        return refill_scope(self, scope, state, &event, error);
     self->deletions = event.gone;
     return ETHOS_OK;
 }

@@ -27,7 +27,7 @@ struct lines {
     size_t count;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_line_bytes(const void *a, const void *b)
 {
     const struct ethos_view *x = a, *y = b;
     size_t size = x->size < y->size ? x->size : y->size;
@@ -35,7 +35,7 @@ static int compare(const void *a, const void *b)
     return order ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-static int split(struct ethos_view text, struct arena *arena, struct lines *out)
+static int split_sorted(struct ethos_view text, struct arena *arena, struct lines *out)
 {
     struct ethos_view line;
     *out = (struct lines){.at = arena_array(arena, view_newlines(text) + 1, sizeof *out->at)};
@@ -44,24 +44,24 @@ static int split(struct ethos_view text, struct arena *arena, struct lines *out)
     while (view_line(&text, &line))
         if (!view_blank(line))
             out->at[out->count++] = view_trim_end(line);
-    qsort(out->at, out->count, sizeof *out->at, compare);
+    qsort(out->at, out->count, sizeof *out->at, compare_line_bytes);
     return ETHOS_OK;
 }
 
-static bool has(const struct lines *lines, const struct ethos_view *line)
+static bool contains_line(const struct lines *lines, const struct ethos_view *line)
 {
-    return bsearch(line, lines->at, lines->count, sizeof *lines->at, compare) != NULL;
+    return bsearch(line, lines->at, lines->count, sizeof *lines->at, compare_line_bytes) != NULL;
 }
 
 /* Whether what stands in `a` and not in `b` is in the edit: all of it, or (wanted false) nothing. */
-static bool agrees(const struct lines *a, const struct lines *b, const struct lines *edit,
-                   bool wanted, bool *out_any)
+static bool edit_agrees(const struct lines *a, const struct lines *b, const struct lines *edit,
+                        bool wanted, bool *out_any)
 {
     for (size_t i = 0; i < a->count; i++) {
-        if (has(b, &a->at[i]))
+        if (contains_line(b, &a->at[i]))
             continue;
         *out_any = true;
-        if (has(edit, &a->at[i]) != wanted)
+        if (contains_line(edit, &a->at[i]) != wanted)
             return false;
     }
     return true;
@@ -71,13 +71,13 @@ static bool left_no_trace(const struct lines *before, const struct lines *after,
                           const struct lines *edit)
 {
     bool any = false;
-    return agrees(after, before, edit, false, &any) && agrees(before, after, edit, true, &any) &&
-           any;
+    return edit_agrees(after, before, edit, false, &any) &&
+           edit_agrees(before, after, edit, true, &any) && any;
 }
 
 /* ---- the changes before ---------------------------------------------------------------------- */
 
-struct walk {
+struct base_walk {
     const char *agreed, *edit; /* revisions */
     int64_t since_ms;
     bool begun;   /* the change that led to what was agreed on was met */
@@ -89,7 +89,7 @@ struct walk {
 
 static int walk_change(void *arg, const struct ethos_change *change)
 {
-    struct walk *walk = arg;
+    struct base_walk *walk = arg;
     if ((change->via && strcmp(change->via, "seen") == 0) || !change->before || !change->after)
         return 0;
     walk->begun = walk->begun || strcmp(change->after, walk->agreed) == 0;
@@ -105,8 +105,9 @@ static int walk_change(void *arg, const struct ethos_change *change)
     return 0;
 }
 
-static int load(const struct mirror *self, const struct mirror_scope *scope, const char *key,
-                const char *revision, struct ethos_text *out, struct ethos_error *error)
+static int load_base_text(const struct mirror *self, const struct mirror_scope *scope,
+                          const char *key, const char *revision, struct ethos_text *out,
+                          struct ethos_error *error)
 {
     struct ethos_store *files = self->files;
     struct ethos_provider *backend = scope->source->behind;
@@ -126,18 +127,18 @@ static void drop_text(const struct mirror *self, struct ethos_text *text)
 
 /* Goes back, from the text in *base, over every change that left no trace; *base is the text before them. */
 static int go_back(const struct mirror *self, const struct mirror_scope *scope, const char *key,
-                   const struct walk *walk, struct ethos_view edit, struct arena *arena,
+                   const struct base_walk *walk, struct ethos_view edit, struct arena *arena,
                    struct ethos_text *base, bool *out_stale, struct ethos_error *error)
 {
     struct lines now, after, before;
-    int code = split(edit, arena, &now);
+    int code = split_sorted(edit, arena, &now);
     if (code == ETHOS_OK)
-        code = split(view_of(base->data, base->size), arena, &after);
+        code = split_sorted(view_of(base->data, base->size), arena, &after);
     for (size_t i = 0; code == ETHOS_OK && i < walk->count; i++) {
         struct ethos_text older = {0};
-        int found = load(self, scope, key, walk->before[i], &older, error);
+        int found = load_base_text(self, scope, key, walk->before[i], &older, error);
         if (found == ETHOS_OK)
-            code = split(view_of(older.data, older.size), arena, &before);
+            code = split_sorted(view_of(older.data, older.size), arena, &before);
         if (found != ETHOS_OK || code != ETHOS_OK || older.size > MOST_BYTES ||
             !left_no_trace(&before, &after, &now)) {
             drop_text(self, &older);
@@ -157,12 +158,12 @@ int base_find(const struct mirror *self, const struct mirror_scope *scope, const
 {
     struct ethos_store *files = self->files;
     char revision[ETHOS_REVISION_SIZE];
-    struct walk walk = {
+    struct base_walk walk = {
         .agreed = agreed, .edit = revision, .since_ms = service_now_ms(self->ethos) - LONGEST_MS};
     *out_stale = false;
     if (strcmp(agreed, MIRROR_ABSENT) == 0)
         return ETHOS_OK;
-    int code = load(self, scope, key, agreed, out, error);
+    int code = load_base_text(self, scope, key, agreed, out, error);
     if (code == ETHOS_NOTFOUND || code == ETHOS_CORRUPT) { // neither history leads there
         drop_text(self, out);
         return ETHOS_OK;

@@ -54,7 +54,7 @@ static int real_path(const char *path, char out[PATH_MAX], struct ethos_error *e
 }
 
 /* Whether b is a or below it. */
-static bool is_within(const char *a, const char *b)
+static bool is_below_path(const char *a, const char *b)
 {
     size_t size = strlen(a);
     return strncmp(a, b, size) == 0 &&
@@ -67,11 +67,11 @@ static int check_apart(const struct mirror *self, const char *home, struct ethos
     int code = real_path(home, real_home, error);
     if (code == ETHOS_OK)
         code = real_path(self->folder, real, error);
-    if (code != ETHOS_OK || (!is_within(real_home, real) && !is_within(real, real_home)))
+    if (code != ETHOS_OK || (!is_below_path(real_home, real) && !is_below_path(real, real_home)))
         return code;
-    const char *how = strcmp(real, real_home) == 0 ? "is the home itself"
-                      : is_within(real_home, real) ? "is inside the home"
-                                                   : "has the home inside";
+    const char *how = strcmp(real, real_home) == 0     ? "is the home itself"
+                      : is_below_path(real_home, real) ? "is inside the home"
+                                                       : "has the home inside";
     code = err_set(error, ETHOS_INVALID, "%s: %s", self->folder, how);
     return err_hint(error, code, "name a folder beside %s", home);
 }
@@ -198,7 +198,7 @@ static int name_folder(struct mirror *self, const char *shown, struct ethos_erro
 }
 
 /* A place on one line. */
-static void add_place(struct str *out, const char *shown)
+static void add_place_line(struct str *out, const char *shown)
 {
     struct ethos_view rest = view_str(shown), line;
     for (bool more = false; view_line(&rest, &line); more = true)
@@ -211,9 +211,9 @@ static int refuse_place(const struct mirror *self, const json_t *json, const cha
     struct str text;
     const char *other = json_string_value(json_object_get(json, "shown"));
     str_init(&text, 4096);
-    add_place(&text, other ? other : "?");
+    add_place_line(&text, other ? other : "?");
     str_adds(&text, "; the home has ");
-    add_place(&text, shown);
+    add_place_line(&text, shown);
     int code = err_set(error, ETHOS_DENIED, "%s: mirrors another place: %s", self->folder,
                        text.data);
     str_release(&text);
@@ -317,8 +317,8 @@ static int read_state(const struct mirror *self, const char *path, json_t **out,
 }
 
 /* Another place than before: what was agreed on was so with somebody else. */
-static int check_place(const struct mirror *self, const struct mirror_scope *scope,
-                       const json_t *json, struct ethos_error *error)
+static int check_same_place(const struct mirror *self, const struct mirror_scope *scope,
+                            const json_t *json, struct ethos_error *error)
 {
     const char *place = json_string_value(json_object_get(json, "place"));
     if (place && strcmp(place, scope->place) == 0)
@@ -337,7 +337,7 @@ int state_load(const struct mirror *self, const struct mirror_scope *scope,
     state_path(scope->scope, name, path);
     int code = read_state(self, path, &json, error);
     if (code == ETHOS_OK && json)
-        code = check_place(self, scope, json, error);
+        code = check_same_place(self, scope, json, error);
     if (code == ETHOS_OK && json) {
         out->keys = json_incref(json_object_get(json, "keys"));
         out->step = json_integer_value(json_object_get(json, "step"));
@@ -402,7 +402,7 @@ struct stating {
 };
 
 /* From the name of a record back to its scope: the first hyphen stands for a colon. */
-static int tell_state(void *arg, const char *name)
+static int report_recorded_scope(void *arg, const char *name)
 {
     struct stating *stating = arg;
     char scope[ETHOS_MAX_SCOPE];
@@ -427,7 +427,7 @@ int folder_scopes(const struct mirror *self, ethos_scope_fn *each, void *arg,
     int dir = os_open_beneath(self->dir, HOME_RECORDS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (dir < 0)
         return err_errno(error, errno, HOME_RECORDS);
-    int code = os_list(dir, tell_state, &stating) < 0 && !stating.ended
+    int code = os_list(dir, report_recorded_scope, &stating) < 0 && !stating.ended
                    ? err_errno(error, errno, HOME_RECORDS)
                    : stating.ended;
     os_close(dir);

@@ -62,7 +62,7 @@ struct mirror {
     char place[HASH_HEX_SIZE]; /* of the home's backend */
     struct ethos_store *files;
     struct ethos *view; /* of the folder, for its watch */
-    struct watch *watch;
+    struct memory_watch *watch;
     const char *name; /* of the home's backend */
     struct mirror_source *sources;
     size_t source_count;
@@ -89,7 +89,7 @@ struct mirror_state {
     bool changed;
 };
 
-void mirror_tell(struct mirror *self, const struct mirror_event *event);
+void mirror_report(struct mirror *self, const struct mirror_event *event);
 
 /* Whether this was told about a subject before and nothing else since; from now on it was. */
 bool mirror_knows(struct mirror *self, const char *subject, const char *what);
@@ -118,7 +118,7 @@ size_t mirror_find(const struct mirror *self, const char *scope, bool *out_known
 void mirror_mark_all(struct mirror *self, const struct mirror_source *source);
 
 /* Looks at everything that is marked. The first failure is returned, after all was looked at. */
-int mirror_look(struct mirror *self, struct ethos_error *error);
+int mirror_sync_marked(struct mirror *self, struct ethos_error *error);
 
 /* ---- folder.c ------------------------------------------------------------------------- */
 
@@ -196,7 +196,7 @@ bool guard_is_unmerged(struct ethos_view text);
  * Looks at every text of a scope. *out_backend: the failure is one of the backend, and nothing was looked
  * at after it. ETHOS_OK with *out_again: some texts are to be looked at again soon.
  */
-int scope_look(struct mirror *self, struct mirror_scope *scope, bool *out_backend, bool *out_again,
-               struct ethos_error *error);
+int scope_sync_run(struct mirror *self, struct mirror_scope *scope, bool *out_backend,
+                   bool *out_again, struct ethos_error *error);
 
 #endif

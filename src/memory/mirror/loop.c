@@ -16,7 +16,7 @@
 
 /* ---- hearing --------------------------------------------------------------------------------- */
 
-static void mark(struct mirror *self, const char *scope)
+static void mark_scope(struct mirror *self, const char *scope)
 {
     bool known;
     size_t at = mirror_find(self, scope, &known);
@@ -26,26 +26,26 @@ static void mark(struct mirror *self, const char *scope)
     }
 }
 
-struct hearing {
+struct backend_events {
     struct mirror *self;
     struct mirror_source *source;
 };
 
 /* Called by the backend, which must not be asked meanwhile. */
-static int hear(void *arg, const char *scope)
+static int mark_event_scope(void *arg, const char *scope)
 {
-    struct hearing *hearing = arg;
+    struct backend_events *hearing = arg;
     bool known = false;
     if (scope)
         mirror_find(hearing->self, scope, &known);
     if (known)
-        mark(hearing->self, scope);
+        mark_scope(hearing->self, scope);
     else
         hearing->source->any = true;
     return ETHOS_OK;
 }
 
-static bool is_due(const struct mirror_source *source, int64_t now)
+static bool source_is_due(const struct mirror_source *source, int64_t now)
 {
     struct pollfd ready = {source->fd, POLLIN, 0};
     if (now < source->retry_ms)
@@ -58,14 +58,14 @@ static bool is_due(const struct mirror_source *source, int64_t now)
 /* Hears which scopes changed, and when to ask again. */
 static void listen_to(struct mirror *self, struct mirror_source *source)
 {
-    struct hearing hearing = {self, source};
+    struct backend_events hearing = {self, source};
     struct ethos_error error;
     unsigned wait_ms = WATCH_PERIOD_MS;
     int code = mirror_reach(source, &error);
     source->fd = -1;
     if (code == ETHOS_OK && SLOT_PROVIDER(source->behind, watch))
-        code = source->behind->ops->watch(source->behind, hear, &hearing, &source->fd, &wait_ms,
-                                          &error);
+        code = source->behind->ops->watch(source->behind, mark_event_scope, &hearing, &source->fd,
+                                          &wait_ms, &error);
     else
         source->any = true;
     if (code != ETHOS_OK) {
@@ -78,33 +78,33 @@ static void listen_to(struct mirror *self, struct mirror_source *source)
 }
 
 /* The store itself keeps what it finds beside a write that was cut off. */
-static void tell_copy(struct mirror *self, const struct watch_event *event)
+static void report_store_copy(struct mirror *self, const struct watch_event *event)
 {
     char path[PATH_MAX];
     if (self->how.two_way && event->count > 0 &&
         folder_path(self, event->scope, event->key, path, NULL) == ETHOS_OK &&
         json_object_del(self->kept_here, path) != 0)
-        mirror_tell(self, &(struct mirror_event){.kind = MIRROR_KEPT,
-                                                 .backend = self->name,
-                                                 .scope = event->scope,
-                                                 .key = event->key,
-                                                 .path = path});
+        mirror_report(self, &(struct mirror_event){.kind = MIRROR_KEPT,
+                                                   .backend = self->name,
+                                                   .scope = event->scope,
+                                                   .key = event->key,
+                                                   .path = path});
 }
 
-static void hear_folder(void *arg, const struct watch_event *event)
+static void handle_folder_event(void *arg, const struct watch_event *event)
 {
     struct mirror *self = arg;
     bool known = false,
          own = event->change && event->change->via && strcmp(event->change->via, MIRROR_VIA) == 0;
     if (event->kind == WATCH_CONFLICT)
-        tell_copy(self, event);
+        report_store_copy(self, event);
     if (own || event->kind == WATCH_SESSION || event->kind == WATCH_MESSAGE ||
         event->kind == WATCH_CONFLICT)
         return;
     if (event->scope)
         mirror_find(self, event->scope, &known);
     if (known) {
-        mark(self, event->scope);
+        mark_scope(self, event->scope);
         return;
     }
     self->relist = true;
@@ -116,15 +116,16 @@ static void listen_all(struct mirror *self)
 {
     struct ethos_error error;
     int64_t now = os_monotonic_ms();
-    watch_take(self->watch, hear_folder, self, &error); // what failed is tried again by itself
+    watch_poll(self->watch, handle_folder_event, self,
+               &error); // what failed is tried again by itself
     for (struct mirror_source *source = self->sources; source; source = source->next)
-        if (is_due(source, now))
+        if (source_is_due(source, now))
             listen_to(self, source);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static void sooner(int64_t *due, int64_t other)
+static void set_earlier(int64_t *due, int64_t other)
 {
     if (other > 0 && (*due < 0 || other < *due))
         *due = other;
@@ -135,18 +136,18 @@ static int64_t next_due(const struct mirror *self, int64_t now)
     int wait_ms = watch_wait_ms(self->watch);
     int64_t due = wait_ms < 0 ? -1 : now + wait_ms;
     if (self->relist)
-        sooner(&due, now + MIRROR_SOON_MS);
-    sooner(&due, self->again_ms);
+        set_earlier(&due, now + MIRROR_SOON_MS);
+    set_earlier(&due, self->again_ms);
     for (const struct mirror_source *source = self->sources; source; source = source->next) {
         if (now < source->retry_ms)
-            sooner(&due, source->retry_ms);
+            set_earlier(&due, source->retry_ms);
         else
-            sooner(&due, source->any ? now : source->due_ms);
+            set_earlier(&due, source->any ? now : source->due_ms);
     }
     for (size_t i = 0; i < self->scope_count; i++) {
         const struct mirror_scope *scope = self->scopes[i];
         if (scope->dirty && now >= scope->source->retry_ms)
-            sooner(&due, scope->retry_ms ? scope->retry_ms : now);
+            set_earlier(&due, scope->retry_ms ? scope->retry_ms : now);
     }
     return due;
 }
@@ -192,19 +193,19 @@ static bool is_in_step(const struct mirror *self)
 }
 
 /* After a trouble, too; the many changes that are done at once are told one by one already. */
-static void tell_in_step(struct mirror *self, bool failed)
+static void report_in_step(struct mirror *self, bool failed)
 {
     if (failed || (!self->in_step && is_in_step(self))) {
         self->in_step = !failed;
         if (!failed)
-            mirror_tell(self, &(struct mirror_event){.kind = MIRROR_IN_STEP,
-                                                     .backend = self->name,
-                                                     .known = mirror_count(self).texts});
+            mirror_report(self, &(struct mirror_event){.kind = MIRROR_IN_STEP,
+                                                       .backend = self->name,
+                                                       .known = mirror_count(self).texts});
     }
 }
 
 /* Whether waiting will not help: it was refused before anything was mirrored, or there is no folder. */
-static bool is_final(const struct mirror *self, int code)
+static bool failure_is_final(const struct mirror *self, int code)
 {
     struct ethos_error error;
     bool met = false;
@@ -221,10 +222,10 @@ int mirror_run(struct mirror *self, struct ethos_error *error)
     self->relist = true;
     while (code == ETHOS_OK && !mirror_stopped(self)) {
         listen_all(self);
-        code = mirror_look(self, error);
-        if (code != ETHOS_OK && is_final(self, code))
+        code = mirror_sync_marked(self, error);
+        if (code != ETHOS_OK && failure_is_final(self, code))
             break;
-        tell_in_step(self, code != ETHOS_OK);
+        report_in_step(self, code != ETHOS_OK);
         code = wait_for_something(self, error);
     }
     return code;

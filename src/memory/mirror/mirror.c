@@ -21,7 +21,7 @@
 #define FAILED_MS 30000 /* before one is that could not be brought into step, unless it changes */
 #define MOST_SCOPES (1 << 18) /* of all backends */
 
-void mirror_tell(struct mirror *self, const struct mirror_event *event)
+void mirror_report(struct mirror *self, const struct mirror_event *event)
 {
     if (self->how.each)
         self->how.each(self->how.arg, event);
@@ -50,7 +50,7 @@ static const char *name_of(struct ethos_provider *provider)
     return store ? store->ops->name : provider->ops->name;
 }
 
-static int lacks(const char *name, const char *what, struct ethos_error *error)
+static int fail_unmirrorable(const char *name, const char *what, struct ethos_error *error)
 {
     return err_set(error, ETHOS_UNSUPPORTED, "%s: cannot be mirrored, it has no %s", name, what);
 }
@@ -60,15 +60,15 @@ static int check_slots(const struct mirror *self, struct ethos_provider *provide
 {
     const char *name = name_of(provider);
     if (!SLOT_PROVIDER(provider, scopes))
-        return lacks(name, "list of scopes", error);
+        return fail_unmirrorable(name, "list of scopes", error);
     if (!SLOT_PROVIDER(provider, list) || !SLOT_PROVIDER(provider, read))
-        return lacks(name, "whole texts", error);
+        return fail_unmirrorable(name, "whole texts", error);
     if (self->how.two_way && !SLOT_PROVIDER(provider, update))
-        return lacks(name, "update; leave out --two-way", error);
+        return fail_unmirrorable(name, "update; leave out --two-way", error);
     return ETHOS_OK;
 }
 
-struct gathering {
+struct source_search {
     struct mirror *self;
     struct ethos_error *error;
 };
@@ -82,9 +82,9 @@ static struct mirror_source *source_of(const struct mirror *self,
     return source;
 }
 
-static int add_source(void *arg, struct ethos_provider *provider, bool here)
+static int add_mirror_source(void *arg, struct ethos_provider *provider, bool here)
 {
-    struct gathering *gathering = arg;
+    struct source_search *gathering = arg;
     struct mirror *self = gathering->self;
     if (here || source_of(self, provider))
         return ETHOS_OK;
@@ -110,8 +110,8 @@ bool mirror_may_come(int code)
 /* Some backends do not even open while nobody answers: then it is tried again. */
 static int find_sources(struct mirror *self, struct ethos_error *error)
 {
-    struct gathering gathering = {self, error};
-    int code = backends_each(self->ethos, add_source, &gathering, error);
+    struct source_search gathering = {self, error};
+    int code = backends_each(self->ethos, add_mirror_source, &gathering, error);
     self->again_ms = mirror_may_come(code) ? os_monotonic_ms() + MIRROR_RETRY_MS : 0;
     if (code != ETHOS_OK || self->source_count > 0)
         return code;
@@ -124,10 +124,10 @@ static int find_others(struct mirror *self, struct ethos_error *error)
 {
     int code = find_sources(self, error);
     if (code == ETHOS_OK && self->incomplete)
-        mirror_tell(self, &(struct mirror_event){.kind = MIRROR_BACK, .backend = self->name});
+        mirror_report(self, &(struct mirror_event){.kind = MIRROR_BACK, .backend = self->name});
     if (mirror_may_come(code) && !self->incomplete)
-        mirror_tell(self, &(struct mirror_event){
-                              .kind = MIRROR_AWAY, .backend = self->name, .error = error});
+        mirror_report(self, &(struct mirror_event){
+                                .kind = MIRROR_AWAY, .backend = self->name, .error = error});
     self->incomplete = mirror_may_come(code);
     return code;
 }
@@ -145,15 +145,15 @@ void mirror_lose(struct mirror *self, struct mirror_source *source, const struct
     source->retry_ms = os_monotonic_ms() + MIRROR_RETRY_MS;
     bool waits = source->met || mirror_may_come(error->code);
     if (!source->away && waits)
-        mirror_tell(self, &(struct mirror_event){
-                              .kind = MIRROR_AWAY, .backend = source->name, .error = error});
+        mirror_report(self, &(struct mirror_event){
+                                .kind = MIRROR_AWAY, .backend = source->name, .error = error});
     source->away = true;
 }
 
 static void find_again(struct mirror *self, struct mirror_source *source)
 {
     if (source->away)
-        mirror_tell(self, &(struct mirror_event){.kind = MIRROR_BACK, .backend = source->name});
+        mirror_report(self, &(struct mirror_event){.kind = MIRROR_BACK, .backend = source->name});
     source->away = false;
     source->met = true;
 }
@@ -184,18 +184,19 @@ static const char *personality_of(const char *scope)
 }
 
 /* Told once: something that is no single text. */
-static void tell_trouble(struct mirror *self, const char *about, const struct ethos_error *error)
+static void report_trouble_once(struct mirror *self, const char *about,
+                                const struct ethos_error *error)
 {
     if (self->trouble.code == ETHOS_OK)
         self->trouble = *error;
     if (!mirror_knows(self, about, error->text))
-        mirror_tell(self,
-                    &(struct mirror_event){.kind = MIRROR_FAILED, .path = about, .error = error});
+        mirror_report(self,
+                      &(struct mirror_event){.kind = MIRROR_FAILED, .path = about, .error = error});
 }
 
 /* The backend that serves a scope; NULL: it is in files. */
-static int serves(const struct mirror *self, const char *scope, struct mirror_source **out,
-                  struct ethos_error *error)
+static int find_serving_source(const struct mirror *self, const char *scope,
+                               struct mirror_source **out, struct ethos_error *error)
 {
     const char *name;
     struct ethos_provider *provider;
@@ -213,8 +214,8 @@ static int place_of(struct mirror *self, const char *personality, char out[HASH_
     return code;
 }
 
-static int insert(struct mirror *self, size_t at, const char *scope, struct mirror_source *source,
-                  struct ethos_error *error)
+static int insert_scope(struct mirror *self, size_t at, const char *scope,
+                        struct mirror_source *source, struct ethos_error *error)
 {
     struct str shown;
     if (self->scope_count == MOST_SCOPES)
@@ -240,55 +241,55 @@ static int insert(struct mirror *self, size_t at, const char *scope, struct mirr
 }
 
 /* Adds a scope if it is new. from: the backend that told of it; NULL: the folder did. */
-static int meet(struct mirror *self, const char *scope, const struct mirror_source *from,
-                struct ethos_error *error)
+static int add_mirror_scope(struct mirror *self, const char *scope,
+                            const struct mirror_source *from, struct ethos_error *error)
 {
     bool known;
     struct mirror_source *source;
     size_t at = mirror_find(self, scope, &known);
     if (known && (!from || self->scopes[at]->source == from))
         return ETHOS_OK;
-    int code = serves(self, scope, &source, error);
+    int code = find_serving_source(self, scope, &source, error);
     if (code == ETHOS_NOMEM)
         return code;
     if (code != ETHOS_OK)
-        tell_trouble(self, scope, error);
+        report_trouble_once(self, scope, error);
     else if (from && source != from && !mirror_knows(self, scope, "skipped"))
-        mirror_tell(self, &(struct mirror_event){
-                              .kind = MIRROR_SKIPPED, .backend = from->name, .scope = scope});
+        mirror_report(self, &(struct mirror_event){
+                                .kind = MIRROR_SKIPPED, .backend = from->name, .scope = scope});
     bool ours = code == ETHOS_OK && source && (!from || source == from);
-    return ours && !known ? insert(self, at, scope, source, error) : ETHOS_OK;
+    return ours && !known ? insert_scope(self, at, scope, source, error) : ETHOS_OK;
 }
 
-static int note_name(void *arg, const char *scope)
+static int add_valid_scope(void *arg, const char *scope)
 {
     if (scope_parse(scope, NULL, NULL, NULL) != ETHOS_OK)
         return 0;
     return json_object_set_new(arg, scope, json_true()) == 0 ? 0 : ETHOS_NOMEM;
 }
 
-static int meet_all(struct mirror *self, json_t *names, const struct mirror_source *from,
-                    struct ethos_error *error)
+static int add_mirror_scopes(struct mirror *self, json_t *names, const struct mirror_source *from,
+                             struct ethos_error *error)
 {
     const char *scope;
     json_t *value;
     int code = ETHOS_OK;
     json_object_foreach (names, scope, value)
         if (code == ETHOS_OK)
-            code = meet(self, scope, from, error);
+            code = add_mirror_scope(self, scope, from, error);
     return code;
 }
 
 /* Those of the folder: there may be new ones, two-way, and some that the backend has no more. */
-static int meet_folder(struct mirror *self, struct ethos_error *error)
+static int add_folder_scopes(struct mirror *self, struct ethos_error *error)
 {
     json_t *names = json_object();
-    int code = names ? self->files->ops->scopes(self->files, note_name, names, error)
+    int code = names ? self->files->ops->scopes(self->files, add_valid_scope, names, error)
                      : err_nomem(error);
     if (code == ETHOS_OK)
-        code = folder_scopes(self, note_name, names, error);
+        code = folder_scopes(self, add_valid_scope, names, error);
     if (code == ETHOS_OK)
-        code = meet_all(self, names, NULL, error);
+        code = add_mirror_scopes(self, names, NULL, error);
     json_decref(names);
     self->relist = code != ETHOS_OK;
     return code;
@@ -303,13 +304,15 @@ void mirror_mark_all(struct mirror *self, const struct mirror_source *source)
         }
 }
 
-static int meet_source(struct mirror *self, struct mirror_source *source, struct ethos_error *error)
+static int add_backend_scopes(struct mirror *self, struct mirror_source *source,
+                              struct ethos_error *error)
 {
     struct ethos_provider *behind = source->behind;
     json_t *names = json_object();
-    int code = names ? behind->ops->scopes(behind, note_name, names, error) : err_nomem(error);
+    int code = names ? behind->ops->scopes(behind, add_valid_scope, names, error)
+                     : err_nomem(error);
     if (code == ETHOS_OK)
-        code = meet_all(self, names, source, error);
+        code = add_mirror_scopes(self, names, source, error);
     json_decref(names);
     if (code != ETHOS_OK)
         return code;
@@ -320,10 +323,11 @@ static int meet_source(struct mirror *self, struct mirror_source *source, struct
 
 /* ---- a look ---------------------------------------------------------------------------------- */
 
-static int look_at_scope(struct mirror *self, struct mirror_scope *scope, struct ethos_error *error)
+static int sync_marked_scope(struct mirror *self, struct mirror_scope *scope,
+                             struct ethos_error *error)
 {
     bool away = false, again = false;
-    int code = scope_look(self, scope, &away, &again, error);
+    int code = scope_sync_run(self, scope, &away, &again, error);
     if (away) {
         mirror_lose(self, scope->source, error);
         return code;
@@ -333,8 +337,8 @@ static int look_at_scope(struct mirror *self, struct mirror_scope *scope, struct
     return code;
 }
 
-static void keep_first_failure(int *code, int failed, const struct ethos_error *why,
-                               struct ethos_error *error)
+static void record_first_failure(int *code, int failed, const struct ethos_error *why,
+                                 struct ethos_error *error)
 {
     if (failed == ETHOS_OK || *code != ETHOS_OK)
         return;
@@ -343,14 +347,13 @@ static void keep_first_failure(int *code, int failed, const struct ethos_error *
         *error = *why;
 }
 
-static int look_at_source(struct mirror *self, struct mirror_source *source,
-                          struct ethos_error *error)
+static int sync_source(struct mirror *self, struct mirror_source *source, struct ethos_error *error)
 {
     struct ethos_error why;
     int first = ETHOS_OK;
     int code = mirror_reach(source, error);
     if (code == ETHOS_OK && source->any)
-        code = meet_source(self, source, error);
+        code = add_backend_scopes(self, source, error);
     if (code != ETHOS_OK) {
         mirror_lose(self, source, error);
         return code;
@@ -359,7 +362,7 @@ static int look_at_source(struct mirror *self, struct mirror_source *source,
         struct mirror_scope *scope = self->scopes[i];
         if (scope->source != source || !scope->dirty || os_monotonic_ms() < scope->retry_ms)
             continue;
-        keep_first_failure(&first, look_at_scope(self, scope, &why), &why, error);
+        record_first_failure(&first, sync_marked_scope(self, scope, &why), &why, error);
         if (source->retry_ms > os_monotonic_ms())
             return first;
     }
@@ -368,7 +371,7 @@ static int look_at_source(struct mirror *self, struct mirror_source *source,
 }
 
 /* Everything that is marked. The first failure is returned, after all was looked at. */
-int mirror_look(struct mirror *self, struct ethos_error *error)
+int mirror_sync_marked(struct mirror *self, struct ethos_error *error)
 {
     struct ethos_error why;
     int code = folder_check(self, error);
@@ -379,13 +382,13 @@ int mirror_look(struct mirror *self, struct ethos_error *error)
     self->count.failed = 0;
     self->trouble = (struct ethos_error){0};
     if (self->again_ms && self->again_ms <= os_monotonic_ms())
-        keep_first_failure(&code, find_others(self, &why), &why, error);
-    if (self->relist && self->again_ms == 0 && meet_folder(self, &why) != ETHOS_OK)
-        tell_trouble(self, self->folder, &why);
+        record_first_failure(&code, find_others(self, &why), &why, error);
+    if (self->relist && self->again_ms == 0 && add_folder_scopes(self, &why) != ETHOS_OK)
+        report_trouble_once(self, self->folder, &why);
     for (struct mirror_source *source = self->sources; source; source = source->next)
         if (os_monotonic_ms() >= source->retry_ms)
-            keep_first_failure(&code, look_at_source(self, source, &why), &why, error);
-    keep_first_failure(&code, self->trouble.code, &self->trouble, error);
+            record_first_failure(&code, sync_source(self, source, &why), &why, error);
+    record_first_failure(&code, self->trouble.code, &self->trouble, error);
     return code;
 }
 
@@ -398,7 +401,7 @@ int mirror_once(struct mirror *self, struct ethos_error *error)
         source->any = true;
         source->retry_ms = 0;
     }
-    return mirror_look(self, error);
+    return mirror_sync_marked(self, error);
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -421,7 +424,7 @@ static const char *name_in(struct mirror *self, struct ethos_view place)
                                                     : arena_copy(&self->arena, line);
 }
 
-static int set_up(struct mirror *self, struct ethos_error *error)
+static int set_up_mirror(struct mirror *self, struct ethos_error *error)
 {
     struct str shown;
     str_init(&shown, SIZE_MAX);
@@ -454,7 +457,7 @@ int mirror_open(struct ethos *ethos, const struct mirror_how *how, struct mirror
     arena_init(&self->arena);
     int code = home_path(how->folder, &self->folder, error);
     if (code == ETHOS_OK)
-        code = set_up(self, error);
+        code = set_up_mirror(self, error);
     if (code != ETHOS_OK) {
         mirror_close(self);
         return code;

@@ -16,7 +16,7 @@
 
 enum { LEFT_ALONE = -1 /* a file that is nobody's */, FOUND = -2 /* ends a walk */ };
 
-struct look {
+struct scope_sync {
     struct mirror *self;
     struct mirror_scope *scope;
     struct ethos_provider *backend;
@@ -29,7 +29,7 @@ struct look {
 };
 
 /* A text as one side has it. */
-struct side {
+struct sync_side {
     struct ethos_text text;
     bool there;
     char revision[ETHOS_REVISION_SIZE]; /* MIRROR_ABSENT: it is not there */
@@ -39,11 +39,11 @@ struct side {
 struct item {
     const char *key;
     char path[PATH_MAX]; /* below the folder */
-    struct side file, backend;
+    struct sync_side file, backend;
     char agreed[ETHOS_REVISION_SIZE];
 };
 
-static struct ethos_view view_side(const struct side *side)
+static struct ethos_view view_side(const struct sync_side *side)
 {
     return !side->there      ? (struct ethos_view){0}
            : side->text.data ? view_of(side->text.data, side->text.size)
@@ -51,7 +51,7 @@ static struct ethos_view view_side(const struct side *side)
 }
 
 /* By our own rule: a backend may make its revisions by another. */
-static void name_side(struct side *side, bool there)
+static void name_side(struct sync_side *side, bool there)
 {
     side->there = there;
     if (there)
@@ -60,42 +60,44 @@ static void name_side(struct side *side, bool there)
         snprintf(side->revision, sizeof side->revision, MIRROR_ABSENT);
 }
 
-static void free_text(const struct look *look, struct ethos_text *text)
+static void free_text(const struct scope_sync *look, struct ethos_text *text)
 {
     const struct ethos_host *host = look->self->ethos->host;
     host->resize(host->arg, text->data, 0);
     *text = (struct ethos_text){0};
 }
 
-static bool same(const char *a, const char *b)
+static bool is_same_text(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
 }
 
-static void tell(struct look *look, const struct item *item, struct mirror_event event)
+static void report_item(struct scope_sync *look, const struct item *item, struct mirror_event event)
 {
     event.backend = look->scope->source->name;
     event.scope = look->scope->scope;
     event.key = item->key;
     event.path = item->path;
-    mirror_tell(look->self, &event);
+    mirror_report(look->self, &event);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int keep_all(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int leave_unchanged(void *arg, struct ethos_edit *edits, size_t count,
+                           struct ethos_error *error)
 {
     (void)arg, (void)edits, (void)count, (void)error;
     return ETHOS_OK;
 }
 
 /* By an update that keeps it: an edit made outside is recorded, and one that is being made is waited for. */
-static int read_file(const struct look *look, struct item *item, struct ethos_error *error)
+static int read_settled_file(const struct scope_sync *look, struct item *item,
+                             struct ethos_error *error)
 {
     struct ethos_edit edit = {.key = item->key};
     free_text(look, &item->file.text);
-    int code = store_update(look->self->files, look->scope->scope, &edit, 1, keep_all, NULL, NULL,
-                            error);
+    int code = store_update(look->self->files, look->scope->scope, &edit, 1, leave_unchanged, NULL,
+                            NULL, error);
     item->file.text = edit.old;
     name_side(&item->file, edit.old.data != NULL);
     return code;
@@ -105,7 +107,7 @@ static int read_file(const struct look *look, struct item *item, struct ethos_er
  * Reads the file without its lock. True when it is the text that both sides agreed on: that was recorded
  * then, so an update would record nothing, and each costs as much as the scope has texts.
  */
-static bool read_agreed(const struct look *look, struct item *item)
+static bool read_agreed(const struct scope_sync *look, struct item *item)
 {
     static const struct ethos_read_how whole = {0};
     struct ethos_store *files = look->self->files;
@@ -115,10 +117,10 @@ static bool read_agreed(const struct look *look, struct item *item)
                                 &unread);
     name_side(&item->file, code == ETHOS_OK);
     return code == ETHOS_OK && !item->file.text.unsettled &&
-           same(item->file.revision, item->agreed);
+           is_same_text(item->file.revision, item->agreed);
 }
 
-static int read_backend(struct look *look, struct item *item, struct ethos_error *error)
+static int read_backend(struct scope_sync *look, struct item *item, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0};
     struct ethos_provider *backend = look->backend;
@@ -129,28 +131,28 @@ static int read_backend(struct look *look, struct item *item, struct ethos_error
     return look->away ? code : ETHOS_OK;
 }
 
-struct newest {
+struct own_write_search {
     const char *revision; /* that it must have led to */
     bool own;
 };
 
-static int take_newest(void *arg, const struct ethos_change *change)
+static int check_newest_own(void *arg, const struct ethos_change *change)
 {
-    struct newest *newest = arg;
-    if (change->via && same(change->via, "seen"))
+    struct own_write_search *newest = arg;
+    if (change->via && is_same_text(change->via, "seen"))
         return 0; // none
-    newest->own = change->via && same(change->via, MIRROR_VIA) && change->after &&
-                  same(change->after, newest->revision);
+    newest->own = change->via && is_same_text(change->via, MIRROR_VIA) && change->after &&
+                  is_same_text(change->after, newest->revision);
     return FOUND;
 }
 
 /* Whether the file is what the mirror last made it, though nobody came to write that down. */
-static int find_own(const struct look *look, const struct item *item, bool *out,
+static int find_own(const struct scope_sync *look, const struct item *item, bool *out,
                     struct ethos_error *error)
 {
-    struct newest newest = {item->file.revision, false};
+    struct own_write_search newest = {item->file.revision, false};
     struct ethos_store *files = look->self->files;
-    int code = files->ops->history(files, look->scope->scope, item->key, take_newest, &newest,
+    int code = files->ops->history(files, look->scope->scope, item->key, check_newest_own, &newest,
                                    error);
     *out = newest.own;
     return code == FOUND ? ETHOS_OK : code;
@@ -198,9 +200,9 @@ static int absorb_edit(void *arg, struct ethos_edit *edit, size_t count, struct 
     job->both = false;
     if (old.data)
         hash_revision(old, now);
-    bool unmoved = same(now, item->agreed);
+    bool unmoved = is_same_text(now, item->agreed);
     edit->verdict = ETHOS_EDIT_KEEP;
-    if (same(now, item->file.revision) || (!item->file.there && !unmoved))
+    if (is_same_text(now, item->file.revision) || (!item->file.there && !unmoved))
         return ETHOS_OK;
     if (!item->file.there) {
         edit->verdict = ETHOS_EDIT_DROP;
@@ -213,15 +215,15 @@ static int absorb_edit(void *arg, struct ethos_edit *edit, size_t count, struct 
     return ETHOS_OK;
 }
 
-static bool remembers(const struct look *look)
+static bool has_idempotent_update(const struct scope_sync *look)
 {
     const struct ethos_store *store = provider_store(look->backend);
     return store && store->ops->update && (store->capabilities & ETHOS_STORE_ONCE);
 }
 
 /* The same for as long as nobody has written down that it was done. */
-static void name_operation(const struct look *look, const struct item *item, char id[80],
-                           char digest[HASH_HEX_SIZE])
+static void make_operation_id(const struct scope_sync *look, const struct item *item, char id[80],
+                              char digest[HASH_HEX_SIZE])
 {
     struct str text;
     str_init(&text, SIZE_MAX);
@@ -234,14 +236,14 @@ static void name_operation(const struct look *look, const struct item *item, cha
     snprintf(id, 80, MIRROR_VIA ".%s", digest);
 }
 
-static int update_backend(struct look *look, struct absorbing *job, struct ethos_edit *edit,
+static int update_backend(struct scope_sync *look, struct absorbing *job, struct ethos_edit *edit,
                           struct ethos_error *error)
 {
     char id[80], digest[HASH_HEX_SIZE];
     struct ethos_provider *backend = look->backend;
     struct ethos_origin origin = {.actor = "owner", .via = MIRROR_VIA, .source = "web-editor"};
-    name_operation(look, job->item, id, digest);
-    if (*digest && remembers(look)) {
+    make_operation_id(look, job->item, id, digest);
+    if (*digest && has_idempotent_update(look)) {
         origin.op_id = id;
         origin.op_digest = digest;
     }
@@ -254,8 +256,8 @@ static int update_backend(struct look *look, struct absorbing *job, struct ethos
 }
 
 /* Where the backend keeps no copies, or is not to have this one, the folder does. */
-static int keep_copy(struct look *look, const struct item *item, bool at_backend, bool forgotten,
-                     struct ethos_error *error)
+static int store_conflict(struct scope_sync *look, const struct item *item, bool at_backend,
+                          bool forgotten, struct ethos_error *error)
 {
     struct ethos_provider *backend = look->backend;
     struct ethos_store *files = look->self->files;
@@ -272,8 +274,9 @@ static int keep_copy(struct look *look, const struct item *item, bool at_backend
     if (!at_backend)
         json_object_set_new(look->self->kept_here, item->path,
                             json_true()); // no memory: told again
-    tell(look, item,
-         (struct mirror_event){.kind = MIRROR_KEPT, .merged = at_backend, .forgotten = forgotten});
+    report_item(
+        look, item,
+        (struct mirror_event){.kind = MIRROR_KEPT, .merged = at_backend, .forgotten = forgotten});
     return ETHOS_OK;
 }
 
@@ -281,7 +284,7 @@ static int keep_copy(struct look *look, const struct item *item, bool at_backend
  * Whether something was forgotten at the backend since it had the text that the edit began from: a purge leaves no
  * version that holds it. A copy of the file would bring it back there.
  */
-static int find_forgotten(struct look *look, const struct absorbing *job, bool *out,
+static int find_forgotten(struct scope_sync *look, const struct absorbing *job, bool *out,
                           struct ethos_error *error)
 {
     struct ethos_provider *backend = look->backend;
@@ -290,7 +293,7 @@ static int find_forgotten(struct look *look, const struct absorbing *job, bool *
     char base[ETHOS_REVISION_SIZE];
     struct ethos_text text = {0};
     *out = false;
-    if (same(item->agreed, MIRROR_ABSENT) || !SLOT_PROVIDER(backend, version))
+    if (is_same_text(item->agreed, MIRROR_ABSENT) || !SLOT_PROVIDER(backend, version))
         return ETHOS_OK;
     if (job->stale) {
         hash_revision(view_of(job->base.data, job->base.size), base);
@@ -305,18 +308,19 @@ static int find_forgotten(struct look *look, const struct absorbing *job, bool *
 }
 
 /* The text of the file is kept first, then what agrees with the backend is taken. */
-static int absorb_clash(struct look *look, struct absorbing *job, struct ethos_edit *edit,
+static int absorb_clash(struct scope_sync *look, struct absorbing *job, struct ethos_edit *edit,
                         struct ethos_error *error)
 {
     bool forgotten;
     int code = find_forgotten(look, job, &forgotten, error);
     if (code == ETHOS_OK)
-        code = keep_copy(look, job->item, true, forgotten, error);
+        code = store_conflict(look, job->item, true, forgotten, error);
     job->kept = code == ETHOS_OK;
     return job->kept ? update_backend(look, job, edit, error) : code;
 }
 
-static int absorb_two_way(struct look *look, const struct item *item, struct ethos_error *error)
+static int absorb_two_way(struct scope_sync *look, const struct item *item,
+                          struct ethos_error *error)
 {
     struct absorbing job = {.item = item};
     struct ethos_edit edit;
@@ -339,15 +343,16 @@ static int absorb_two_way(struct look *look, const struct item *item, struct eth
         look->self->count.to_backend++;
         if (removed)
             guard_note(look->self);
-        tell(look, item,
-             (struct mirror_event){.kind = MIRROR_BACKEND, .removed = removed, .merged = job.both});
+        report_item(
+            look, item,
+            (struct mirror_event){.kind = MIRROR_BACKEND, .removed = removed, .merged = job.both});
     }
     free_text(look, &job.base);
     str_release(&job.merged);
     return code;
 }
 
-static int absorb_new(struct look *look, const struct item *item, struct ethos_error *error)
+static int absorb_new(struct scope_sync *look, const struct item *item, struct ethos_error *error)
 {
     bool fresh = guard_is_fresh(look->self, item->path);
     look->again = look->again || fresh;
@@ -356,17 +361,18 @@ static int absorb_new(struct look *look, const struct item *item, struct ethos_e
     return absorb_two_way(look, item, error);
 }
 
-static int absorb_one_way(struct look *look, const struct item *item, struct ethos_error *error)
+static int absorb_one_way(struct scope_sync *look, const struct item *item,
+                          struct ethos_error *error)
 {
-    bool known = !same(item->agreed, MIRROR_ABSENT) || item->backend.there;
+    bool known = !is_same_text(item->agreed, MIRROR_ABSENT) || item->backend.there;
     if (!item->file.there)
         return ETHOS_OK;
-    return known ? keep_copy(look, item, false, false, error) : LEFT_ALONE;
+    return known ? store_conflict(look, item, false, false, error) : LEFT_ALONE;
 }
 
-static int absorb(struct look *look, struct item *item, struct ethos_error *error)
+static int apply_file_edit(struct scope_sync *look, struct item *item, struct ethos_error *error)
 {
-    bool own, unknown = !item->backend.there && same(item->agreed, MIRROR_ABSENT);
+    bool own, unknown = !item->backend.there && is_same_text(item->agreed, MIRROR_ABSENT);
     int code = find_own(look, item, &own, error);
     if (code == ETHOS_OK && !own)
         code = !look->self->how.two_way ? absorb_one_way(look, item, error)
@@ -377,35 +383,37 @@ static int absorb(struct look *look, struct item *item, struct ethos_error *erro
 
 /* ---- the backend moved: into the file -------------------------------------------------------- */
 
-static int take_edit(void *arg, struct ethos_edit *edit, size_t count, struct ethos_error *error)
+static int write_backend_text(void *arg, struct ethos_edit *edit, size_t count,
+                              struct ethos_error *error)
 {
     const struct item *item = arg;
     char now[ETHOS_REVISION_SIZE] = MIRROR_ABSENT;
     (void)count;
     if (edit->old.data)
         hash_revision(view_of(edit->old.data, edit->old.size), now);
-    if (!same(now, item->file.revision))
+    if (!is_same_text(now, item->file.revision))
         return err_set(error, ETHOS_CONFLICT, "%s: changed meanwhile", item->path);
     edit->verdict = item->backend.there ? ETHOS_EDIT_PUT : ETHOS_EDIT_DROP;
     edit->text = view_side(&item->backend);
     return ETHOS_OK;
 }
 
-static int take(struct look *look, struct item *item, struct ethos_error *error)
+static int update_file(struct scope_sync *look, struct item *item, struct ethos_error *error)
 {
     static const struct ethos_origin origin = {.actor = "ethos", .via = MIRROR_VIA};
     struct ethos_edit edit = {.key = item->key};
-    int code = store_update(look->self->files, look->scope->scope, &edit, 1, take_edit, item,
-                            &origin, error);
+    int code = store_update(look->self->files, look->scope->scope, &edit, 1, write_backend_text,
+                            item, &origin, error);
     free_text(look, &edit.old);
     if (code != ETHOS_OK)
         return code;
     look->self->count.to_file++;
-    tell(look, item, (struct mirror_event){.kind = MIRROR_FILE, .removed = !item->backend.there});
+    report_item(look, item,
+                (struct mirror_event){.kind = MIRROR_FILE, .removed = !item->backend.there});
     return state_set(&look->state, item->key, item->backend.revision, error);
 }
 
-static int meet_change(void *arg, const struct ethos_change *change)
+static int set_found(void *arg, const struct ethos_change *change)
 {
     (void)change;
     *(bool *)arg = true;
@@ -413,15 +421,14 @@ static int meet_change(void *arg, const struct ethos_change *change)
 }
 
 /* Whether the backend knows that there was such a text: what was removed there has a history, what was lost has none. */
-static int find_trace(struct look *look, const struct item *item, bool *out,
+static int find_trace(struct scope_sync *look, const struct item *item, bool *out,
                       struct ethos_error *error)
 {
     struct ethos_provider *backend = look->backend;
     *out = item->backend.there || !SLOT_PROVIDER(backend, history);
     if (*out)
         return ETHOS_OK;
-    int code = backend->ops->history(backend, look->scope->scope, item->key, meet_change, out,
-                                     error);
+    int code = backend->ops->history(backend, look->scope->scope, item->key, set_found, out, error);
     look->away = code != ETHOS_OK && code != FOUND && code != ETHOS_NOTFOUND;
     return look->away ? code : ETHOS_OK;
 }
@@ -430,14 +437,15 @@ static int find_trace(struct look *look, const struct item *item, bool *out,
  * Whether it can be rid of a scope with its past: files are deleted, and another home is told to (workspaces forget
  * --memory, personality delete). Nobody can tell that from a loss, and what went for good must not come back.
  */
-static bool drops_scopes(const struct look *look)
+static bool drops_scopes(const struct scope_sync *look)
 {
     const struct ethos_store *store = provider_store(look->backend);
-    return store && ((store->capabilities & ETHOS_STORE_PATHS) || same(store->ops->name, "remote"));
+    return store &&
+           ((store->capabilities & ETHOS_STORE_PATHS) || is_same_text(store->ops->name, "remote"));
 }
 
 /* A database that was made anew has not removed anything: it gets the text, or the file is all there is. */
-static int give_back(struct look *look, struct item *item, struct ethos_error *error)
+static int restore_to_backend(struct scope_sync *look, struct item *item, struct ethos_error *error)
 {
     bool drops = drops_scopes(look);
     if (!look->self->how.two_way || drops) {
@@ -454,39 +462,40 @@ static int give_back(struct look *look, struct item *item, struct ethos_error *e
 /* ---- one text -------------------------------------------------------------------------------- */
 
 /* One round: ETHOS_OK when both are the same now, ETHOS_CONFLICT when it is to be looked at again. */
-static int step(struct look *look, struct item *item, struct ethos_error *error)
+static int sync_item_once(struct scope_sync *look, struct item *item, struct ethos_error *error)
 {
     bool known;
     snprintf(item->agreed, sizeof item->agreed, "%s", state_get(&look->state, item->key));
-    int code = read_agreed(look, item) ? ETHOS_OK : read_file(look, item, error);
+    int code = read_agreed(look, item) ? ETHOS_OK : read_settled_file(look, item, error);
     if (code == ETHOS_OK)
         code = read_backend(look, item, error);
     if (code != ETHOS_OK)
         return code;
-    if (same(item->file.revision, item->backend.revision))
+    if (is_same_text(item->file.revision, item->backend.revision))
         return state_set(&look->state, item->key, item->file.revision, error);
-    if (same(item->file.revision, item->agreed)) {
+    if (is_same_text(item->file.revision, item->agreed)) {
         code = find_trace(look, item, &known, error);
         return code != ETHOS_OK ? code
-               : known          ? take(look, item, error)
-                                : give_back(look, item, error);
+               : known          ? update_file(look, item, error)
+                                : restore_to_backend(look, item, error);
     }
-    code = absorb(look, item, error);
+    code = apply_file_edit(look, item, error);
     return code == ETHOS_OK ? ETHOS_CONFLICT : code;
 }
 
 /* Of a disk that is full nobody wants to hear once for every text. */
-static void tell_more(struct look *look, int code)
+static void report_more_failures(struct scope_sync *look, int code)
 {
     struct ethos_error more;
     err_set(&more, code, "others are not in step either");
-    mirror_tell(look->self, &(struct mirror_event){
-                                .kind = MIRROR_FAILED, .path = look->self->folder, .error = &more});
+    mirror_report(
+        look->self,
+        &(struct mirror_event){.kind = MIRROR_FAILED, .path = look->self->folder, .error = &more});
 }
 
 /* Of a text that cannot be brought into step somebody hears once, until it is another one. */
-static void tell_failure(struct look *look, const struct item *item,
-                         const struct ethos_error *error)
+static void report_item_failure(struct scope_sync *look, const struct item *item,
+                                const struct ethos_error *error)
 {
     char about[2 * ETHOS_REVISION_SIZE + 16];
     snprintf(about, sizeof about, "%d %s %s", error->code, item->file.revision,
@@ -495,18 +504,18 @@ static void tell_failure(struct look *look, const struct item *item,
         return;
     size_t before = look->self->count.failed++;
     if (before < MIRROR_FAILURES)
-        tell(look, item, (struct mirror_event){.kind = MIRROR_FAILED, .error = error});
+        report_item(look, item, (struct mirror_event){.kind = MIRROR_FAILED, .error = error});
     else if (before == MIRROR_FAILURES)
-        tell_more(look, error->code);
+        report_more_failures(look, error->code);
 }
 
-static void note_failure(struct look *look, const struct item *item, int code,
-                         const struct ethos_error *error)
+static void record_item_failure(struct scope_sync *look, const struct item *item, int code,
+                                const struct ethos_error *error)
 {
     if (code == ETHOS_CONFLICT || code == ETHOS_BUSY) // somebody is writing it
         look->again = true;
     else
-        tell_failure(look, item, error);
+        report_item_failure(look, item, error);
     if (look->code != ETHOS_OK)
         return;
     look->code = code;
@@ -514,14 +523,14 @@ static void note_failure(struct look *look, const struct item *item, int code,
 }
 
 /* A failure is that of the backend; those of a single text are noted. */
-static int look_at(struct look *look, const char *key, struct ethos_error *error)
+static int sync_item(struct scope_sync *look, const char *key, struct ethos_error *error)
 {
     struct item item = {.key = key};
     struct ethos_error why = {0};
     int code = folder_path(look->self, look->scope->scope, key, item.path, &why);
     for (int round = 0; code == ETHOS_OK || (code == ETHOS_CONFLICT && round < MIRROR_ROUNDS);
          round++) {
-        code = step(look, &item, &why);
+        code = sync_item_once(look, &item, &why);
         if (code == ETHOS_OK)
             break;
     }
@@ -529,7 +538,7 @@ static int look_at(struct look *look, const char *key, struct ethos_error *error
         look->texts += item.backend.there;
         json_object_del(look->self->told, item.path);
     } else if (!look->away && code != LEFT_ALONE) {
-        note_failure(look, &item, code, &why);
+        record_item_failure(look, &item, code, &why);
     }
     if (code == ETHOS_OK && item.backend.there)
         folder_mode(look->self, item.path);
@@ -542,14 +551,14 @@ static int look_at(struct look *look, const char *key, struct ethos_error *error
 
 /* ---- all texts ------------------------------------------------------------------------------- */
 
-struct listing {
+struct key_listing {
     const char *scope;
     json_t *keys;
 };
 
-static int add_key(struct listing *listing, const char *key)
+static int add_key(struct key_listing *listing, const char *key)
 {
-    if (lend_check(listing->scope, key, NULL) != ETHOS_OK)
+    if (served_store_check_key(listing->scope, key, NULL) != ETHOS_OK)
         return 0;
     return json_object_set_new(listing->keys, key, json_true()) == 0 ? 0 : ETHOS_NOMEM;
 }
@@ -559,7 +568,8 @@ static int list_entry(void *arg, const struct ethos_entry *entry)
     return add_key(arg, entry->key);
 }
 
-static int list_keys(struct look *look, struct listing *listing, struct ethos_error *error)
+static int list_keys(struct scope_sync *look, struct key_listing *listing,
+                     struct ethos_error *error)
 {
     struct ethos_provider *backend = look->backend;
     struct ethos_store *files = look->self->files;
@@ -575,9 +585,9 @@ static int list_keys(struct look *look, struct listing *listing, struct ethos_er
     return code;
 }
 
-static int look_at_all(struct look *look, struct ethos_error *error)
+static int sync_all_items(struct scope_sync *look, struct ethos_error *error)
 {
-    struct listing listing = {look->scope->scope, json_object()};
+    struct key_listing listing = {look->scope->scope, json_object()};
     const char *key;
     json_t *value;
     int code = listing.keys ? list_keys(look, &listing, error) : err_nomem(error);
@@ -588,30 +598,30 @@ static int look_at_all(struct look *look, struct ethos_error *error)
             look->again = true;
             break;
         }
-        code = look_at(look, key, error);
+        code = sync_item(look, key, error);
     }
     json_decref(listing.keys);
     return code;
 }
 
-int scope_look(struct mirror *self, struct mirror_scope *scope, bool *out_backend, bool *out_again,
-               struct ethos_error *error)
+int scope_sync_run(struct mirror *self, struct mirror_scope *scope, bool *out_backend,
+                   bool *out_again, struct ethos_error *error)
 {
     struct ethos_error unsaved;
     struct item whole = {0}; // that is, no single text
-    struct look look = {.self = self, .scope = scope, .backend = scope->source->behind};
+    struct scope_sync look = {.self = self, .scope = scope, .backend = scope->source->behind};
     snprintf(whole.path, sizeof whole.path, "%s", scope->scope);
     int code = state_load(self, scope, &look.state, error);
     if (code == ETHOS_OK)
         code = guard_deletions(self, scope, &look.state, error);
     if (code == ETHOS_OK)
-        code = look_at_all(&look, error);
+        code = sync_all_items(&look, error);
     if (look.state.keys) { // what was agreed on before a failure, too
         int saved = state_save(self, scope, &look.state, code == ETHOS_OK ? error : &unsaved);
         code = code == ETHOS_OK ? saved : code;
     }
     if (code != ETHOS_OK && !look.away && error)
-        tell_failure(&look, &whole, error);
+        report_item_failure(&look, &whole, error);
     else if (code == ETHOS_OK)
         json_object_del(self->told, whole.path);
     state_release(&look.state);

@@ -40,7 +40,7 @@ struct subject {
     bool confirm; /* verified whatever it claims */
 };
 
-struct check {
+struct notes_checking {
     struct ethos_turn *turn;
     const struct ethos_sync_how *how;
     note_finding_fn *each;
@@ -53,15 +53,17 @@ struct check {
     bool files;         /* paths and names can be looked up */
     const char **names; /* what links may say, sorted */
     size_t name_count;
-    struct look look;
+    struct reference_lookup look;
     struct notes_record record;
     struct subject *subject; /* whose claims are being walked */
 };
 
 /* ---- telling -------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 5, 6))) static void
-tell(struct check *check, const char *key, const char *kind, uint64_t line, const char *format, ...)
+__attribute__((format(printf, 5, 6))) static void report_finding(struct notes_checking *check,
+                                                                 const char *key, const char *kind,
+                                                                 uint64_t line, const char *format,
+                                                                 ...)
 {
     char text[QUOTE_SIZE + 64];
     va_list args;
@@ -76,8 +78,8 @@ tell(struct check *check, const char *key, const char *kind, uint64_t line, cons
 }
 
 /* What was mended is told, and not recorded: it holds now. */
-static void tell_fixed(struct check *check, const char *key, const char *kind, uint64_t line,
-                       const char *text)
+static void report_fixed(struct notes_checking *check, const char *key, const char *kind,
+                         uint64_t line, const char *text)
 {
     const struct note_finding finding = {key, kind, line, text, true};
     check->count.findings++;
@@ -86,27 +88,29 @@ static void tell_fixed(struct check *check, const char *key, const char *kind, u
         check->each(check->arg, &finding);
 }
 
-static bool is_asked_for(const struct check *check, const char *key)
+static bool is_selected_note(const struct notes_checking *check, const char *key)
 {
     return !check->only || strcmp(check->only, key) == 0;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int read_subject(struct check *check, struct subject *subject, struct ethos_error *error)
+static int read_subject(struct notes_checking *check, struct subject *subject,
+                        struct ethos_error *error)
 {
     struct ethos_error why = {0};
     const char *key = subject->row->key;
     if (subject->row->bytes > ETHOS_MAX_READ_BYTES) {
-        if (is_asked_for(check, key))
-            tell(check, key, "unchecked", 0, "it is larger than %d bytes", ETHOS_MAX_READ_BYTES);
+        if (is_selected_note(check, key))
+            report_finding(check, key, "unchecked", 0, "it is larger than %d bytes",
+                           ETHOS_MAX_READ_BYTES);
         return ETHOS_OK;
     }
     int code = notes_read(check->turn, check->notes.scope, key, &subject->text, &why);
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
-    if (code != ETHOS_OK && code != ETHOS_NOTFOUND && is_asked_for(check, key))
-        tell(check, key, "unchecked", 0, "it cannot be read: %s", why.text);
+    if (code != ETHOS_OK && code != ETHOS_NOTFOUND && is_selected_note(check, key))
+        report_finding(check, key, "unchecked", 0, "it cannot be read: %s", why.text);
     if (code != ETHOS_OK)
         return ETHOS_OK;
     subject->read = true;
@@ -114,7 +118,7 @@ static int read_subject(struct check *check, struct subject *subject, struct eth
     return ETHOS_OK;
 }
 
-static int read_subjects(struct check *check, struct ethos_error *error)
+static int read_subjects(struct notes_checking *check, struct ethos_error *error)
 {
     struct notes *notes = &check->notes;
     int code = ETHOS_OK;
@@ -136,7 +140,8 @@ static int by_text(const void *a, const void *b)
 }
 
 /* A note answers to its file name without .md, its title, and the name in its head. */
-static int add_names(struct check *check, const struct subject *subject, struct str *scratch)
+static int add_note_names(struct notes_checking *check, const struct subject *subject,
+                          struct str *scratch)
 {
     struct arena *arena = &check->notes.arena;
     const char *key = subject->row->key;
@@ -155,7 +160,7 @@ static int add_names(struct check *check, const struct subject *subject, struct 
                                                                              : ETHOS_NOMEM;
 }
 
-static int read_names(struct check *check, struct ethos_error *error)
+static int collect_note_names(struct notes_checking *check, struct ethos_error *error)
 {
     struct notes *notes = &check->notes;
     struct str scratch;
@@ -165,7 +170,7 @@ static int read_names(struct check *check, struct ethos_error *error)
         return err_nomem(error);
     str_init(&scratch, ETHOS_MAX_STORE_BYTES);
     for (size_t i = 0; code == ETHOS_OK && i < notes->count; i++)
-        code = add_names(check, &check->subjects[i], &scratch);
+        code = add_note_names(check, &check->subjects[i], &scratch);
     str_release(&scratch);
     if (code != ETHOS_OK)
         return err_nomem(error);
@@ -173,14 +178,14 @@ static int read_names(struct check *check, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static bool is_name(const struct check *check, const char *name)
+static bool is_note_name(const struct notes_checking *check, const char *name)
 {
     return check->name_count > 0 &&
            bsearch(&name, check->names, check->name_count, sizeof *check->names, by_text) != NULL;
 }
 
 /* Whether a link leads somewhere: the name as it is, with .md, or what a title would be called. */
-static enum look_answer look_link(const struct check *check, struct ethos_view link)
+static enum look_answer lookup_link(const struct notes_checking *check, struct ethos_view link)
 {
     char name[NAME_SIZE];
     struct str slug;
@@ -188,11 +193,11 @@ static enum look_answer look_link(const struct check *check, struct ethos_view l
     if (given.size >= sizeof name || memchr(given.data, 0, given.size))
         return LOOK_GONE;
     snprintf(name, sizeof name, "%.*s", VIEW_ARG(given));
-    if (is_name(check, name) || notes_find(&check->notes, name))
+    if (is_note_name(check, name) || notes_find(&check->notes, name))
         return LOOK_HOLDS;
     str_init(&slug, ETHOS_MAX_KEY);
     slug_note(given, SLUG_NOTE_MAX, &slug);
-    bool holds = is_name(check, slug.data);
+    bool holds = is_note_name(check, slug.data);
     bool sure = str_code(&slug) == ETHOS_OK;
     str_release(&slug);
     return holds ? LOOK_HOLDS : sure ? LOOK_GONE : LOOK_UNKNOWN;
@@ -201,7 +206,7 @@ static enum look_answer look_link(const struct check *check, struct ethos_view l
 /* ---- claims --------------------------------------------------------------------------------- */
 
 /* [other](other.md) means the note beside it. */
-static bool is_note_file(const struct check *check, struct ethos_view path)
+static bool is_note_file(const struct notes_checking *check, struct ethos_view path)
 {
     char key[ETHOS_MAX_KEY + 1];
     if (path.size >= sizeof key || memchr(path.data, '/', path.size))
@@ -210,56 +215,57 @@ static bool is_note_file(const struct check *check, struct ethos_view path)
     return notes_find(&check->notes, key) || strcmp(key, NOTES_INDEX) == 0;
 }
 
-static enum look_answer check_path(struct check *check, const struct claim *claim)
+static enum look_answer check_path(struct notes_checking *check, const struct claim *claim)
 {
     char quoted[QUOTE_SIZE];
     size_t lines;
     const char *key = check->subject->row->key;
     if (!claim->head && is_note_file(check, claim->what))
         return LOOK_HOLDS;
-    enum look_answer answer = look_path(&check->look, claim, &lines);
+    enum look_answer answer = lookup_path(&check->look, claim, &lines);
     quote_line(claim->what, quoted);
     if (answer == LOOK_GONE && claim->number > 0 && lines > 0)
-        tell(check, key, "path", claim->line, "%s has %zu lines, not %zu", quoted, lines,
-             claim->number);
+        report_finding(check, key, "path", claim->line, "%s has %zu lines, not %zu", quoted, lines,
+                       claim->number);
     else if (answer == LOOK_GONE)
-        tell(check, key, "path", claim->line, "%s is not there", quoted);
+        report_finding(check, key, "path", claim->line, "%s is not there", quoted);
     return answer;
 }
 
-static enum look_answer check_symbol(struct check *check, const struct claim *claim)
+static enum look_answer check_symbol(struct notes_checking *check, const struct claim *claim)
 {
     char name[QUOTE_SIZE], file[QUOTE_SIZE];
-    enum look_answer answer = look_symbol(&check->look, claim);
+    enum look_answer answer = lookup_symbol(&check->look, claim);
     if (answer == LOOK_GONE)
-        tell(check, check->subject->row->key, "symbol", claim->line, "%.200s is not in %.200s",
-             quote_line(claim->what, name), quote_line(claim->where, file));
+        report_finding(check, check->subject->row->key, "symbol", claim->line,
+                       "%.200s is not in %.200s", quote_line(claim->what, name),
+                       quote_line(claim->where, file));
     return answer;
 }
 
-static enum look_answer check_link(struct check *check, const struct claim *claim)
+static enum look_answer check_link(struct notes_checking *check, const struct claim *claim)
 {
     char quoted[QUOTE_SIZE];
-    enum look_answer answer = look_link(check, claim->what);
+    enum look_answer answer = lookup_link(check, claim->what);
     if (answer == LOOK_GONE)
-        tell(check, check->subject->row->key, "link", claim->line, "there is no note [[%s]]",
-             quote_line(claim->what, quoted));
+        report_finding(check, check->subject->row->key, "link", claim->line,
+                       "there is no note [[%s]]", quote_line(claim->what, quoted));
     return answer;
 }
 
-static enum look_answer check_date(struct check *check, const struct claim *claim)
+static enum look_answer check_date(struct notes_checking *check, const struct claim *claim)
 {
     if (!claims_passed(claim->what, check->today))
         return LOOK_HOLDS;
-    tell(check, check->subject->row->key, claim->head ? "expired" : "date", claim->line,
-         claim->head ? "it expired on %.*s" : "%.*s has passed", VIEW_ARG(claim->what));
+    report_finding(check, check->subject->row->key, claim->head ? "expired" : "date", claim->line,
+                   claim->head ? "it expired on %.*s" : "%.*s has passed", VIEW_ARG(claim->what));
     return LOOK_GONE;
 }
 
 /* What lies in files is unknown where there are none; that is no reason against a note. */
 static int check_claim(void *arg, const struct claim *claim)
 {
-    struct check *check = arg;
+    struct notes_checking *check = arg;
     enum look_answer answer;
     bool in_files = claim->kind == CLAIM_PATH || claim->kind == CLAIM_SYMBOL;
     if (in_files && !check->files)
@@ -279,7 +285,7 @@ static int check_claim(void *arg, const struct claim *claim)
     return 0;
 }
 
-static bool is_dated_today(const struct check *check, const struct subject *subject)
+static bool is_dated_today(const struct notes_checking *check, const struct subject *subject)
 {
     return view_eq_str(subject->note.verified, check->today);
 }
@@ -290,7 +296,7 @@ static bool is_verified(const struct subject *subject)
     return subject->confirm || (subject->looked && subject->holds && subject->note.has_frontmatter);
 }
 
-static void check_subject(struct check *check, struct subject *subject)
+static void check_subject(struct notes_checking *check, struct subject *subject)
 {
     const struct note *note = &subject->note;
     char stale[NOTES_STALE_SIZE];
@@ -301,19 +307,20 @@ static void check_subject(struct check *check, struct subject *subject)
     notes_stale((struct ethos_view){0}, note->verified, note->created, subject->row->mtime_ms,
                 service_now_ms(check->turn->ethos), check->turn->settings.stale_days, stale);
     if (*stale && !is_verified(subject))
-        tell(check, subject->row->key, "old", 0, "%s", stale);
+        report_finding(check, subject->row->key, "old", 0, "%s", stale);
 }
 
-static void check_subjects(struct check *check)
+static void check_subjects(struct notes_checking *check)
 {
     for (size_t i = 0; i < check->notes.count; i++) {
         struct subject *subject = &check->subjects[i];
-        if (subject->read && is_asked_for(check, subject->row->key))
+        if (subject->read && is_selected_note(check, subject->row->key))
             check_subject(check, subject);
     }
     if (check->look.exhausted)
-        tell(check, "", "unchecked", 0, "there is more to look up than a check may: %zu lookups",
-             check->look.lookups);
+        report_finding(check, "", "unchecked", 0,
+                       "there is more to look up than a check may: %zu lookups",
+                       check->look.lookups);
 }
 
 /* ---- the index ------------------------------------------------------------------------------ */
@@ -323,43 +330,44 @@ static const char *const problem_texts[] = {"it has no line in " NOTES_INDEX,
                                             NOTES_INDEX " names it, but there is no such note",
                                             NOTES_INDEX " names it once more"};
 
-static void tell_problem(void *arg, enum index_problem problem, struct ethos_view file, size_t line)
+static void report_index_problem(void *arg, enum index_problem problem, struct ethos_view file,
+                                 size_t line)
 {
-    struct check *check = arg;
+    struct notes_checking *check = arg;
     char key[ETHOS_MAX_KEY + 1];
     snprintf(key, sizeof key, "%.*s", VIEW_ARG(file));
-    if (is_asked_for(check, key))
-        tell(check, key, problem_names[problem], line, "%s", problem_texts[problem]);
+    if (is_selected_note(check, key))
+        report_finding(check, key, problem_names[problem], line, "%s", problem_texts[problem]);
 }
 
-static void tell_mended(void *arg, const char *problem, const char *key, uint64_t line)
+static void report_index_fix(void *arg, const char *problem, const char *key, uint64_t line)
 {
-    struct check *check = arg;
+    struct notes_checking *check = arg;
     size_t i = 0;
     while (i + 1 < sizeof problem_names / sizeof *problem_names &&
            strcmp(problem_names[i], problem) != 0)
         i++;
     if (check->how->flags & ETHOS_SYNC_DRY_RUN)
-        tell(check, key, problem_names[i], line, "%s", problem_texts[i]);
+        report_finding(check, key, problem_names[i], line, "%s", problem_texts[i]);
     else
-        tell_fixed(check, key, problem_names[i], line, problem_texts[i]);
+        report_fixed(check, key, problem_names[i], line, problem_texts[i]);
 }
 
 /* The files of people and teams have no index. */
-static bool has_index(const struct check *check)
+static bool has_index(const struct notes_checking *check)
 {
     enum scope_kind kind = SCOPE_GLOBAL;
     scope_parse(check->notes.scope, &kind, NULL, NULL);
     return kind != SCOPE_USER && kind != SCOPE_TEAM;
 }
 
-static int check_index(struct check *check, bool fix, struct ethos_error *error)
+static int check_index(struct notes_checking *check, bool fix, struct ethos_error *error)
 {
     struct notes *notes = &check->notes;
     if (!has_index(check))
         return ETHOS_OK;
     if (fix)
-        return ethos_notes_reindex(check->turn, notes->scope, check->how, tell_mended, check,
+        return ethos_notes_reindex(check->turn, notes->scope, check->how, report_index_fix, check,
                                    error);
     struct index_note *known = arena_array(&notes->arena, notes->count + 1, sizeof *known);
     if (!known)
@@ -367,7 +375,7 @@ static int check_index(struct check *check, bool fix, struct ethos_error *error)
     for (size_t i = 0; i < notes->count; i++)
         known[i].file = view_str(notes->rows[i].key);
     int code = index_reconcile(view_of(notes->index.data, notes->index.size), known, notes->count,
-                               NULL, tell_problem, check);
+                               NULL, report_index_problem, check);
     return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
@@ -375,23 +383,23 @@ static int check_index(struct check *check, bool fix, struct ethos_error *error)
 
 static void report_similar(void *arg, size_t a, size_t b, unsigned percent)
 {
-    struct check *check = arg;
+    struct notes_checking *check = arg;
     const char *first = check->notes.rows[a].key, *second = check->notes.rows[b].key;
     if (check->only && strcmp(check->only, first) == 0) {
         const char *kept = first;
         first = second;
         second = kept;
     }
-    if (!is_asked_for(check, second))
+    if (!is_selected_note(check, second))
         return;
     if (percent == 100)
-        tell(check, second, "duplicate", 0, "it says the same as %s", first);
+        report_finding(check, second, "duplicate", 0, "it says the same as %s", first);
     else
-        tell(check, second, "near-duplicate", 0, "it says nearly the same as %s (%u %%)", first,
-             percent);
+        report_finding(check, second, "near-duplicate", 0, "it says nearly the same as %s (%u %%)",
+                       first, percent);
 }
 
-static int check_alike(struct check *check, struct ethos_error *error)
+static int find_near_duplicates(struct notes_checking *check, struct ethos_error *error)
 {
     size_t count = check->notes.count;
     struct ethos_view *bodies = arena_array(&check->notes.arena, count + 1, sizeof *bodies);
@@ -407,7 +415,7 @@ static int check_alike(struct check *check, struct ethos_error *error)
 
 /* One update: subjects as they were looked at, and the texts with today's date. */
 struct marking {
-    const struct check *check;
+    const struct notes_checking *check;
     const struct subject *subjects[PART];
     struct ethos_edit edits[PART];
     struct str texts[PART];
@@ -415,7 +423,7 @@ struct marking {
 };
 
 /* A note that changed meanwhile was not the one that was looked at. */
-static int mark_one(const struct check *check, const struct subject *subject,
+static int mark_one(const struct notes_checking *check, const struct subject *subject,
                     struct ethos_edit *edit, struct str *text, struct ethos_error *error)
 {
     struct ethos_view old = view_of(edit->old.data, edit->old.size);
@@ -445,7 +453,8 @@ static int mark_all(void *arg, struct ethos_edit *edits, size_t count, struct et
     return code;
 }
 
-static int flush(struct check *check, struct marking *marking, struct ethos_error *error)
+static int write_marked_notes(struct notes_checking *check, struct marking *marking,
+                              struct ethos_error *error)
 {
     if (marking->count == 0)
         return ETHOS_OK;
@@ -458,7 +467,7 @@ static int flush(struct check *check, struct marking *marking, struct ethos_erro
     return code;
 }
 
-static int mark_verified(struct check *check, struct ethos_error *error)
+static int mark_verified(struct notes_checking *check, struct ethos_error *error)
 {
     struct marking *marking = calloc(1, sizeof *marking);
     int code = marking ? ETHOS_OK : err_nomem(error);
@@ -473,10 +482,10 @@ static int mark_verified(struct check *check, struct ethos_error *error)
         marking->subjects[marking->count] = subject;
         marking->edits[marking->count++].key = subject->row->key;
         if (marking->count == PART)
-            code = flush(check, marking, error);
+            code = write_marked_notes(check, marking, error);
     }
     if (code == ETHOS_OK)
-        code = flush(check, marking, error);
+        code = write_marked_notes(check, marking, error);
     for (size_t i = 0; marking && i < PART; i++)
         str_release(&marking->texts[i]);
     free(marking);
@@ -486,8 +495,8 @@ static int mark_verified(struct check *check, struct ethos_error *error)
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 /* Which notes are meant: all, or the one with that name. */
-static int choose(struct check *check, const struct notes_check *what, char key[ETHOS_MAX_KEY + 1],
-                  struct ethos_error *error)
+static int select_notes(struct notes_checking *check, const struct notes_check *what,
+                        char key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
 {
     if (!what->name)
         return what->confirm ? err_set(error, ETHOS_INVALID, "name the note that was verified")
@@ -502,7 +511,7 @@ static int choose(struct check *check, const struct notes_check *what, char key[
 }
 
 /* Failing to write the record takes nothing from what was found. */
-static void write_record(struct check *check)
+static void write_record(struct notes_checking *check)
 {
     struct ethos_error error = {0};
     if (check->how->flags & ETHOS_SYNC_DRY_RUN)
@@ -512,32 +521,33 @@ static void write_record(struct check *check)
         log_line(check->turn->ethos->host, ETHOS_LOG_WARN, "%s", error.text);
 }
 
-static int run(struct check *check, const struct notes_check *what, struct ethos_error *error)
+static int check_all_notes(struct notes_checking *check, const struct notes_check *what,
+                           struct ethos_error *error)
 {
     char key[ETHOS_MAX_KEY + 1], scope[ETHOS_MAX_SCOPE];
     const struct ethos_context *context = &check->turn->context;
     int code = notes_scope(check->turn, what->scope, scope, error);
     if (code == ETHOS_OK && !(check->how->flags & ETHOS_SYNC_DRY_RUN))
-        notes_settle(check->turn, scope);
+        notes_record_external_edits(check->turn, scope);
     if (code == ETHOS_OK)
         code = notes_load(check->turn, scope, &check->notes, error);
     if (code == ETHOS_OK)
         code = read_subjects(check, error);
     if (code == ETHOS_OK)
-        code = choose(check, what, key, error);
+        code = select_notes(check, what, key, error);
     if (code == ETHOS_OK)
-        code = read_names(check, error);
+        code = collect_note_names(check, error);
     if (code != ETHOS_OK)
         return code;
     check->files = context->workspace && context->workspace_scope &&
                    strcmp(context->workspace_scope, check->notes.scope) == 0;
-    look_open(&check->look, check->files ? context->workspace : NULL);
+    lookup_open(&check->look, check->files ? context->workspace : NULL);
     code = check_index(check, what->fix, error);
     if (code == ETHOS_OK)
         check_subjects(check);
-    look_release(&check->look);
+    lookup_release(&check->look);
     if (code == ETHOS_OK)
-        code = check_alike(check, error);
+        code = find_near_duplicates(check, error);
     if (code == ETHOS_OK)
         write_record(check);
     if (code == ETHOS_OK && (SLOT_PROVIDER(check->turn->provider, update) || what->confirm))
@@ -550,10 +560,11 @@ int notes_check(struct ethos_turn *turn, const struct notes_check *what,
                 struct notes_checked *out, struct ethos_error *error)
 {
     static const struct ethos_sync_how plain_how;
-    struct check check = {.turn = turn, .how = how ? how : &plain_how, .each = each, .arg = arg};
+    struct notes_checking check = {
+        .turn = turn, .how = how ? how : &plain_how, .each = each, .arg = arg};
     clock_date(service_now_ms(turn->ethos), check.today);
     notes_record_init(&check.record);
-    int code = run(&check, what, error);
+    int code = check_all_notes(&check, what, error);
     if (code == ETHOS_OK)
         *out = check.count;
     for (size_t i = 0; check.subjects && i < check.notes.count; i++)
@@ -565,24 +576,24 @@ int notes_check(struct ethos_turn *turn, const struct notes_check *what,
 
 /* ---- age ------------------------------------------------------------------------------------ */
 
-static char *put(char *at, struct ethos_view text)
+static char *append_bytes(char *at, struct ethos_view text)
 {
     memcpy(at, text.data, text.size);
     return at + text.size;
 }
 
 /* By hand, since every note that is read says it. */
-static void tell_age(const char *how, long days, char out[NOTES_STALE_SIZE])
+static void format_age(const char *how, long days, char out[NOTES_STALE_SIZE])
 {
     char digits[24], *end = digits + sizeof digits, *first = end;
     do
         *--first = (char)('0' + days % 10);
     while (days /= 10);
-    char *at = put(out, VIEW("last "));
-    at = put(at, view_str(how));
+    char *at = append_bytes(out, VIEW("last "));
+    at = append_bytes(at, view_str(how));
     *at++ = ' ';
-    at = put(at, view_of(first, (size_t)(end - first)));
-    *put(at, VIEW(" days ago")) = 0;
+    at = append_bytes(at, view_of(first, (size_t)(end - first)));
+    *append_bytes(at, VIEW(" days ago")) = 0;
 }
 
 void notes_stale(struct ethos_view expires, struct ethos_view verified, struct ethos_view created,
@@ -608,5 +619,5 @@ void notes_stale(struct ethos_view expires, struct ethos_view verified, struct e
         how = "changed";
     }
     if (days > stale_days)
-        tell_age(how, days, out);
+        format_age(how, days, out);
 }

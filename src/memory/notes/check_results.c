@@ -34,7 +34,7 @@ void notes_record_release(struct notes_record *self)
 }
 
 /* Out of memory leaves no rows at all, which notes_record_write tells. */
-static void append(struct notes_record *self, json_t *row)
+static void append_result_row(struct notes_record *self, json_t *row)
 {
     if (row && json_array_append_new(self->rows, row) == 0)
         return;
@@ -54,7 +54,8 @@ void notes_record_add(struct notes_record *self, const struct note_finding *find
     if (json_array_size(self->rows) >= NOTES_CHECK_KEPT)
         self->more++;
     else
-        append(self, make_row(finding->key, finding->kind, finding->line, finding->text));
+        append_result_row(self,
+                          make_row(finding->key, finding->kind, finding->line, finding->text));
 }
 
 static bool is_row(const json_t *row)
@@ -74,7 +75,7 @@ static void file_path(const char *scope, char out[NAME_SIZE])
 }
 
 /* The rows that are well-formed; none for a record that is missing or damaged. */
-static int read_rows(int dir, const char *scope, json_t **out, struct ethos_error *error)
+static int read_result_rows(int dir, const char *scope, json_t **out, struct ethos_error *error)
 {
     char name[NAME_SIZE];
     json_t *record = NULL, *row;
@@ -96,18 +97,18 @@ static int read_rows(int dir, const char *scope, json_t **out, struct ethos_erro
 }
 
 /* What is known about other notes stays. */
-static int keep_others(int dir, const char *scope, const char *key, struct notes_record *self,
-                       struct ethos_error *error)
+static int copy_other_rows(int dir, const char *scope, const char *key, struct notes_record *self,
+                           struct ethos_error *error)
 {
     json_t *old, *row;
     size_t i;
-    int code = read_rows(dir, scope, &old, error);
+    int code = read_result_rows(dir, scope, &old, error);
     if (code != ETHOS_OK)
         return code;
     json_array_foreach (old, i, row) {
         bool other = !view_eq_str(json_view(row, "key"), key);
         if (other && self->rows && json_array_size(self->rows) < NOTES_CHECK_KEPT)
-            append(self, json_incref(row));
+            append_result_row(self, json_incref(row));
     }
     json_decref(old);
     return self->rows ? ETHOS_OK : err_nomem(error);
@@ -120,7 +121,7 @@ static int print_record(const struct ethos_turn *turn, const char *scope, struct
     clock_iso(service_now_ms(turn->ethos), when);
     snprintf(more, sizeof more, "%llu more were found", (unsigned long long)self->more);
     if (self->more > 0)
-        append(self, make_row("", "more", 0, more));
+        append_result_row(self, make_row("", "more", 0, more));
     json_t *record = self->rows ? json_pack("{s:i, s:s, s:s, s:O}", "version", 1, "scope", scope,
                                             "checkedAt", when, "findings", self->rows)
                                 : NULL;
@@ -131,13 +132,14 @@ static int print_record(const struct ethos_turn *turn, const char *scope, struct
     return record && str_code(out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-static int replace(struct ethos_turn *turn, int dir, const char *scope, const char *key,
-                   struct notes_record *self, struct ethos_error *error)
+static int replace_rows_of_note(struct ethos_turn *turn, int dir, const char *scope,
+                                const char *key, struct notes_record *self,
+                                struct ethos_error *error)
 {
     char name[HOME_RECORD_SIZE], path[NAME_SIZE];
     struct home_stamp stamp;
     struct str text;
-    int code = key ? keep_others(dir, scope, key, self, error) : ETHOS_OK;
+    int code = key ? copy_other_rows(dir, scope, key, self, error) : ETHOS_OK;
     if (code != ETHOS_OK)
         return code;
     home_record_name("checks", scope, name);
@@ -162,7 +164,7 @@ int notes_record_write(struct ethos_turn *turn, const char *scope, const char *k
     int code = service_open_root(turn->ethos, false, &dir, error);
     if (code != ETHOS_OK || dir < 0)
         return code;
-    code = replace(turn, dir, scope, key, self, error);
+    code = replace_rows_of_note(turn, dir, scope, key, self, error);
     os_close(dir);
     return code;
 }
@@ -179,7 +181,7 @@ int notes_check_last(struct ethos_turn *turn, const char *scope, json_t **out_ro
         code = service_open_root(turn->ethos, false, &dir, error);
     if (code != ETHOS_OK)
         return code;
-    code = read_rows(dir, real, out_rows, error);
+    code = read_result_rows(dir, real, out_rows, error);
     if (dir >= 0)
         os_close(dir);
     return code;

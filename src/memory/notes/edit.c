@@ -24,7 +24,7 @@ struct writing {
     enum remember_effect effect;
 };
 
-static struct ethos_view old_text(const struct ethos_edit *edit)
+static struct ethos_view text_being_edited(const struct ethos_edit *edit)
 {
     return view_of(edit->old.data, edit->old.size);
 }
@@ -51,11 +51,12 @@ static int edit_write(void *arg, struct ethos_edit *edits, size_t count, struct 
         return err_set(error, ETHOS_NOTFOUND, "no such note: %s", writing->key);
     if (writing->if_match && strcmp(writing->if_match, note->old.revision) != 0)
         return update_moved(writing->key, note->old.revision, error);
-    int code = check_free(writing, old_text(index), error);
+    int code = check_free(writing, text_being_edited(index), error);
     if (code != ETHOS_OK)
         return code;
-    code = remember_rewrite(&writing->what, writing->key, old_text(note), old_text(index),
-                            &writing->note, &writing->index, &writing->title, &writing->effect);
+    code = remember_rewrite(&writing->what, writing->key, text_being_edited(note),
+                            text_being_edited(index), &writing->note, &writing->index,
+                            &writing->title, &writing->effect);
     if (code != ETHOS_OK)
         return code == ETHOS_NOMEM
                    ? err_nomem(error)

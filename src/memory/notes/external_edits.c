@@ -33,7 +33,7 @@ struct settling {
     int64_t since_ms, oldest_ms;
 };
 
-static int note_file(void *arg, const struct ethos_entry *entry)
+static int add_recent_file(void *arg, const struct ethos_entry *entry)
 {
     struct settling *self = arg;
     if (entry->mtime_ms < self->since_ms || !scope_key_visible(entry->key))
@@ -50,18 +50,19 @@ static int note_file(void *arg, const struct ethos_entry *entry)
     return ETHOS_OK;
 }
 
-static int by_key(const void *key, const void *file)
+static int compare_file_key(const void *key, const void *file)
 {
     return strcmp(key, ((const struct recent *)file)->key);
 }
 
 /* Newest first: the first change of a key says what its file should be. */
-static int note_change(void *arg, const struct ethos_change *change)
+static int match_file_change(void *arg, const struct ethos_change *change)
 {
     struct settling *self = arg;
     if (change->time_ms < self->oldest_ms)
         return ENOUGH;
-    struct recent *file = bsearch(change->key, self->files, self->count, sizeof *file, by_key);
+    struct recent *file = bsearch(change->key, self->files, self->count, sizeof *file,
+                                  compare_file_key);
     if (!file || file->met)
         return ETHOS_OK;
     file->met = true;
@@ -78,7 +79,7 @@ static int newest_first(const void *left, const void *right)
     return (a->mtime_ms < b->mtime_ms) - (a->mtime_ms > b->mtime_ms);
 }
 
-void notes_settle(struct ethos_turn *turn, const char *scope)
+void notes_record_external_edits(struct ethos_turn *turn, const char *scope)
 {
     struct ethos_provider *provider = turn->provider;
     const struct ethos_host *host = turn->ethos->host;
@@ -88,10 +89,10 @@ void notes_settle(struct ethos_turn *turn, const char *scope)
         !SLOT_PROVIDER(provider, history))
         return;
     arena_init(&self.arena);
-    int code = provider->ops->list(provider, scope, note_file, &self, NULL);
+    int code = provider->ops->list(provider, scope, add_recent_file, &self, NULL);
     self.left = self.count;
     if (code == ETHOS_OK && self.count > 0)
-        code = provider->ops->history(provider, scope, NULL, note_change, &self, NULL);
+        code = provider->ops->history(provider, scope, NULL, match_file_change, &self, NULL);
     bool walked = (code == ETHOS_OK || code == ENOUGH) && self.left > 0;
     if (walked)
         qsort(self.files, self.count, sizeof *self.files, newest_first);

@@ -81,21 +81,21 @@ void notes_free(const struct ethos_turn *turn, struct ethos_text *text)
 
 /* ---- listing ---------------------------------------------------------------------------------- */
 
-static bool is_note(const char *key)
+static bool is_note_key(const char *key)
 {
     return scope_key_visible(key) && strcmp(key, NOTES_INDEX) != 0 && strcmp(key, "USER.md") != 0;
 }
 
-struct listing {
+struct note_listing {
     struct notes *notes;
     size_t capacity;
 };
 
-static int add_row(void *arg, const struct ethos_entry *entry)
+static int add_note_row(void *arg, const struct ethos_entry *entry)
 {
-    struct listing *listing = arg;
+    struct note_listing *listing = arg;
     struct notes *notes = listing->notes;
-    if (!is_note(entry->key))
+    if (!is_note_key(entry->key))
         return ETHOS_OK;
     struct notes_row *rows = arena_grow(&notes->arena, notes->rows, notes->count,
                                         &listing->capacity, sizeof *rows);
@@ -107,7 +107,7 @@ static int add_row(void *arg, const struct ethos_entry *entry)
     return notes->rows[notes->count - 1].key ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int by_key(const void *a, const void *b)
+static int compare_row_keys(const void *a, const void *b)
 {
     return strcmp(((const struct notes_row *)a)->key, ((const struct notes_row *)b)->key);
 }
@@ -115,13 +115,14 @@ static int by_key(const void *a, const void *b)
 const struct notes_row *notes_find(const struct notes *notes, const char *key)
 {
     const struct notes_row wanted = {.key = key};
-    return notes->count ? bsearch(&wanted, notes->rows, notes->count, sizeof *notes->rows, by_key)
-                        : NULL;
+    return notes->count
+               ? bsearch(&wanted, notes->rows, notes->count, sizeof *notes->rows, compare_row_keys)
+               : NULL;
 }
 
 /* Names a row by its first entry in the index. */
-static int place(struct notes *notes, const struct index_entry *entry, size_t order,
-                 struct str *scratch)
+static int name_row_by_entry(struct notes *notes, const struct index_entry *entry, size_t order,
+                             struct str *scratch)
 {
     char key[ETHOS_MAX_KEY + 1] = "";
     memcpy(key, entry->file.data, entry->file.size);
@@ -146,7 +147,7 @@ static int place_all(struct notes *notes)
     struct ethos_view text = view_of(notes->index.data, notes->index.size);
     str_init(&scratch, ETHOS_MAX_READ_BYTES);
     while (code == ETHOS_OK && index_next(text, &offset, &entry))
-        code = place(notes, &entry, order++, &scratch);
+        code = name_row_by_entry(notes, &entry, order++, &scratch);
     str_release(&scratch);
     return code;
 }
@@ -170,12 +171,12 @@ int notes_recover(struct ethos_turn *turn, const char *scope, struct ethos_error
 int notes_load(struct ethos_turn *turn, const char *scope, struct notes *out,
                struct ethos_error *error)
 {
-    struct listing listing = {out, 0};
+    struct note_listing listing = {out, 0};
     struct ethos_provider *provider = turn->provider;
     arena_init(&out->arena);
     int code = notes_scope(turn, scope, out->scope, error);
     if (code == ETHOS_OK)
-        code = provider->ops->list(provider, out->scope, add_row, &listing, error);
+        code = provider->ops->list(provider, out->scope, add_note_row, &listing, error);
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     return code == ETHOS_OK ? load_index(turn, out, error) : code;
@@ -198,7 +199,7 @@ struct telling {
 };
 
 /* Adds a member as it reads, terminated; its place, or SIZE_MAX when it is missing. */
-static size_t add_word(struct telling *telling, struct ethos_view member)
+static size_t add_terminated(struct telling *telling, struct ethos_view member)
 {
     size_t at = telling->words.size;
     if (!member.data)
@@ -213,17 +214,19 @@ static const char *word_at(const struct telling *telling, size_t at)
     return at == SIZE_MAX ? NULL : telling->words.data + at;
 }
 
-static int tell(struct telling *telling, const struct notes_row *row, ethos_note_fn *each,
-                void *arg, struct ethos_error *error)
+static int pass_note(struct telling *telling, const struct notes_row *row, ethos_note_fn *each,
+                     void *arg, struct ethos_error *error)
 {
     struct note note;
     char stale[NOTES_STALE_SIZE];
     struct ethos_turn *turn = telling->turn;
     note_parse(view_of(telling->text.data, telling->text.size), &note);
     str_clear(&telling->words);
-    size_t hook = add_word(telling, note.description), type = add_word(telling, note.type);
-    size_t created = add_word(telling, note.created), verified = add_word(telling, note.verified);
-    size_t expires = add_word(telling, note.expires), title = telling->words.size;
+    size_t hook = add_terminated(telling, note.description),
+           type = add_terminated(telling, note.type);
+    size_t created = add_terminated(telling, note.created),
+           verified = add_terminated(telling, note.verified);
+    size_t expires = add_terminated(telling, note.expires), title = telling->words.size;
     note_title(&note, row->key, &telling->words);
     if (str_code(&telling->words) != ETHOS_OK)
         return err_nomem(error);
@@ -250,7 +253,7 @@ static int by_order(const void *a, const void *b)
 {
     const struct notes_row *x = *(const struct notes_row *const *)a;
     const struct notes_row *y = *(const struct notes_row *const *)b;
-    return x->order != y->order ? (x->order < y->order ? -1 : 1) : by_key(x, y);
+    return x->order != y->order ? (x->order < y->order ? -1 : 1) : compare_row_keys(x, y);
 }
 
 bool notes_cursor_last(const char *cursor, const char *key)
@@ -266,7 +269,7 @@ bool notes_cursor_next(const char *cursor, const char *key)
 }
 
 /* The index where a page goes on; SIZE_MAX: neither note of the cursor is there. */
-static size_t find_start(const struct notes_row *const *rows, size_t count, const char *cursor)
+static size_t find_page_start(const struct notes_row *const *rows, size_t count, const char *cursor)
 {
     size_t next = SIZE_MAX;
     for (size_t i = 0; cursor && i < count; i++) {
@@ -278,8 +281,8 @@ static size_t find_start(const struct notes_row *const *rows, size_t count, cons
     return cursor ? next : 0;
 }
 
-static int tell_all(struct ethos_turn *turn, struct notes *notes, const char *after,
-                    ethos_note_fn *each, void *arg, struct ethos_error *error)
+static int pass_notes(struct ethos_turn *turn, struct notes *notes, const char *after,
+                      ethos_note_fn *each, void *arg, struct ethos_error *error)
 {
     struct telling telling = {.turn = turn, .notes = notes};
     const struct notes_row **rows = arena_array(&notes->arena, notes->count + 1, sizeof *rows);
@@ -289,13 +292,13 @@ static int tell_all(struct ethos_turn *turn, struct notes *notes, const char *af
         rows[i] = &notes->rows[i];
     if (rows)
         qsort(rows, notes->count, sizeof *rows, by_order);
-    size_t start = rows ? find_start(rows, notes->count, after) : 0;
+    size_t start = rows ? find_page_start(rows, notes->count, after) : 0;
     if (start == SIZE_MAX)
         code = err_set(error, ETHOS_INVALID, "cursor: there is no note %s", after);
     for (size_t i = start; code == ETHOS_OK && i < notes->count; i++) {
         code = notes_read(turn, notes->scope, rows[i]->key, &telling.text, error);
         if (code == ETHOS_OK)
-            code = tell(&telling, rows[i], each, arg, error);
+            code = pass_note(&telling, rows[i], each, arg, error);
         else if (code == ETHOS_NOTFOUND) // it went meanwhile
             code = ETHOS_OK;
     }
@@ -310,7 +313,7 @@ int notes_walk(struct ethos_turn *turn, const char *scope, const char *after, et
     struct notes notes = {0};
     int code = notes_load(turn, scope, &notes, error);
     if (code == ETHOS_OK)
-        code = tell_all(turn, &notes, after, each, arg, error);
+        code = pass_notes(turn, &notes, after, each, arg, error);
     notes_release(turn, &notes);
     return code;
 }
@@ -321,8 +324,8 @@ int ethos_notes(struct ethos_turn *turn, const char *scope, ethos_note_fn *each,
     return notes_walk(turn, scope, NULL, each, arg, error);
 }
 
-int notes_tell(struct ethos_turn *turn, const char *scope, const char *key, ethos_note_fn *each,
-               void *arg, struct ethos_error *error)
+int notes_pass_one(struct ethos_turn *turn, const char *scope, const char *key, ethos_note_fn *each,
+                   void *arg, struct ethos_error *error)
 {
     struct notes_row row = {.key = key, .order = SIZE_MAX};
     struct notes notes = {.rows = &row, .count = 1};
@@ -336,7 +339,7 @@ int notes_tell(struct ethos_turn *turn, const char *scope, const char *key, etho
     if (code == ETHOS_OK)
         code = load_index(turn, &notes, error);
     if (code == ETHOS_OK)
-        code = tell(&telling, &row, each, arg, error);
+        code = pass_note(&telling, &row, each, arg, error);
     str_release(&telling.words);
     notes_free(turn, &telling.text);
     notes_release(turn, &notes);
@@ -351,7 +354,7 @@ int notes_has(struct ethos_turn *turn, const char *scope, const char *key,
     static const struct ethos_read_how glance = {1, 0};
     struct ethos_provider *provider = turn->provider;
     struct ethos_text text = {0};
-    if (!is_note(key) || !SLOT_PROVIDER(provider, read))
+    if (!is_note_key(key) || !SLOT_PROVIDER(provider, read))
         return ETHOS_NOTFOUND;
     int code = provider->ops->read(provider, scope, key, &glance, &text, error);
     notes_free(turn, &text);
@@ -381,8 +384,8 @@ static void make_forms(const char *name, struct forms *out)
 }
 
 /* Tried without looking at other files. */
-static int find_key(struct ethos_turn *turn, const char *scope, const char *name,
-                    char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
+static int find_key_by_name(struct ethos_turn *turn, const char *scope, const char *name,
+                            char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
 {
     struct forms forms;
     int code = ETHOS_NOTFOUND;
@@ -397,7 +400,7 @@ static int find_key(struct ethos_turn *turn, const char *scope, const char *name
 }
 
 /* Those whose title is the name; titles of the index are known, others are in the notes. */
-struct search {
+struct title_search {
     const char *name;
     char key[ETHOS_MAX_KEY + 1], other[ETHOS_MAX_KEY + 1];
     struct arena *arena;
@@ -407,7 +410,7 @@ struct search {
 
 static int compare_title(void *arg, const struct ethos_note *note)
 {
-    struct search *search = arg;
+    struct title_search *search = arg;
     size_t stem = strlen(note->key) - 3;
     if (search->count + 3 < search->capacity) {
         search->names[search->count++] = arena_copy(search->arena, view_of(note->key, stem));
@@ -422,8 +425,8 @@ static int compare_title(void *arg, const struct ethos_note *note)
     return ETHOS_OK;
 }
 
-static int not_found(const struct notes *notes, const struct search *search,
-                     struct ethos_error *error)
+static int fail_no_note(const struct notes *notes, const struct title_search *search,
+                        struct ethos_error *error)
 {
     const char *near = NULL;
     if (search->count > 0)
@@ -438,12 +441,12 @@ static int not_found(const struct notes *notes, const struct search *search,
 static int find_title(struct ethos_turn *turn, struct notes *notes, const char *name,
                       char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
 {
-    struct search search = {.name = name, .arena = &notes->arena};
+    struct title_search search = {.name = name, .arena = &notes->arena};
     search.capacity = 2 * notes->count + 4;
     search.names = arena_array(&notes->arena, search.capacity, sizeof *search.names);
     if (!search.names)
         return err_nomem(error);
-    int code = tell_all(turn, notes, NULL, compare_title, &search, error);
+    int code = pass_notes(turn, notes, NULL, compare_title, &search, error);
     if (code != ETHOS_OK)
         return code;
     if (*search.other) {
@@ -451,7 +454,7 @@ static int find_title(struct ethos_turn *turn, struct notes *notes, const char *
         return err_hint(error, code, "say %s or %s", search.key, search.other);
     }
     if (!*search.key)
-        return not_found(notes, &search, error);
+        return fail_no_note(notes, &search, error);
     memcpy(out_key, search.key, sizeof search.key);
     return ETHOS_OK;
 }
@@ -463,7 +466,7 @@ int ethos_note_find(struct ethos_turn *turn, const char *scope, const char *name
     char real[ETHOS_MAX_SCOPE];
     int code = notes_scope(turn, scope, real, error);
     if (code == ETHOS_OK)
-        code = find_key(turn, real, name, out_key, error);
+        code = find_key_by_name(turn, real, name, out_key, error);
     if (code != ETHOS_NOTFOUND)
         return code;
     code = notes_load(turn, real, &notes, error);
@@ -489,7 +492,7 @@ int notes_find_past(struct ethos_turn *turn, const char *scope, const char *name
         return code;
     make_forms(name, &forms);
     for (size_t i = 0; past == ETHOS_OK && i < 3; i++) {
-        if (!*forms.keys[i] || !is_note(forms.keys[i]))
+        if (!*forms.keys[i] || !is_note_key(forms.keys[i]))
             continue;
         past = provider->ops->history(provider, scope, forms.keys[i], stop_at_first, NULL, error);
         if (past == 1)

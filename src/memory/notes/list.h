@@ -46,7 +46,7 @@ int notes_new_scope(const struct ethos_turn *turn, const char *scope, char out[E
                     struct ethos_error *error);
 
 /* Looks at files of a scope that were edited outside lately, as opening each would. Failures are passed over. */
-void notes_settle(struct ethos_turn *turn, const char *scope);
+void notes_record_external_edits(struct ethos_turn *turn, const char *scope);
 
 #define NOTES_MOVE "move" /* what the two halves of a move between scopes are made by, in history */
 
@@ -102,8 +102,8 @@ int notes_load(struct ethos_turn *turn, const char *scope, struct notes *out,
 void notes_release(struct ethos_turn *turn, struct notes *notes);
 
 /* Tells of one note alone, at a cost that does not grow with the others. ETHOS_NOTFOUND. */
-int notes_tell(struct ethos_turn *turn, const char *scope, const char *key, ethos_note_fn *each,
-               void *arg, struct ethos_error *error);
+int notes_pass_one(struct ethos_turn *turn, const char *scope, const char *key, ethos_note_fn *each,
+                   void *arg, struct ethos_error *error);
 
 /*
  * A cursor is "LAST/NEXT": the key of the last note of a page, and that of the first one of the next

@@ -58,7 +58,7 @@ static int find_source(struct transfer_note *move, const char *name, bool dry,
 }
 
 /* How the index of the source names it. */
-static int read_line(struct transfer_note *move, struct ethos_error *error)
+static int read_index_line(struct transfer_note *move, struct ethos_error *error)
 {
     struct ethos_text index = {0};
     struct index_entry entry;
@@ -106,15 +106,15 @@ static int edit_target(void *arg, struct ethos_edit *edits, size_t count, struct
     return ETHOS_OK;
 }
 
-static int put_note(struct transfer_note *move, const struct ethos_sync_how *how,
-                    struct ethos_error *error)
+static int write_to_target(struct transfer_note *move, const struct ethos_sync_how *how,
+                           struct ethos_error *error)
 {
     struct ethos_edit edits[2] = {{.key = move->key}, {.key = NOTES_INDEX}};
     return handle_update(move->turn, move->target, edits, 2, edit_target, move, how, error);
 }
 
-static int transfer(struct transfer_note *move, const struct ethos_sync_how *how,
-                    struct ethos_error *error)
+static int transfer_note(struct transfer_note *move, const struct ethos_sync_how *how,
+                         struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     struct ethos_provider *provider = move->turn->provider;
@@ -127,9 +127,9 @@ static int transfer(struct transfer_note *move, const struct ethos_sync_how *how
     if (code == ETHOS_OK && how->if_match && strcmp(how->if_match, move->text.revision) != 0)
         code = err_set(error, ETHOS_CONFLICT, "%s: has changed meanwhile", move->key);
     if (code == ETHOS_OK)
-        code = read_line(move, error);
+        code = read_index_line(move, error);
     if (code == ETHOS_OK)
-        code = put_note(move, &own, error);
+        code = write_to_target(move, &own, error);
     if (code != ETHOS_OK)
         return code;
     memcpy(revision, move->text.revision, sizeof revision);
@@ -149,7 +149,7 @@ int notes_transfer(struct ethos_turn *turn, const char *name, const char *target
     if (code == ETHOS_OK)
         code = find_source(&move, name, how->flags & ETHOS_SYNC_DRY_RUN, error);
     if (code == ETHOS_OK && strcmp(move.source, move.target) != 0)
-        code = transfer(&move, how, error);
+        code = transfer_note(&move, how, error);
     if (code == ETHOS_OK) {
         memcpy(out_scope, move.source, sizeof move.source);
         memcpy(out_key, move.key, sizeof move.key);

@@ -61,7 +61,7 @@ static int choose_folder(struct promotion *p, struct ethos_error *error)
 }
 
 /* ETHOS_NOTFOUND: nothing is there. ETHOS_OK: this very text, or one that may be overwritten. */
-static int look_at(int dir, const struct promotion *p, struct ethos_error *error)
+static int check_existing_skill(int dir, const struct promotion *p, struct ethos_error *error)
 {
     struct str text;
     int fd = os_openat(dir, SKILL_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
@@ -101,7 +101,7 @@ static int write_skill(const struct promotion *p, struct ethos_error *error)
         dir = os_openat(AT_FDCWD, p->path, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return err_errno(error, errno, p->path);
-    int code = look_at(dir, p, error);
+    int code = check_existing_skill(dir, p, error);
     if ((code == ETHOS_OK || code == ETHOS_NOTFOUND) && p->dry)
         code = ETHOS_OK;
     else if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
@@ -155,7 +155,8 @@ static int make_skill(struct promotion *p, struct ethos_error *error)
     return code;
 }
 
-static int promote(struct promotion *p, const struct ethos_sync_how *how, struct ethos_error *error)
+static int promote_note_to_skill(struct promotion *p, const struct ethos_sync_how *how,
+                                 struct ethos_error *error)
 {
     struct ethos_edit edit = {.key = p->key};
     int code = notes_scope(p->turn, p->what->scope, p->scope, error);
@@ -185,7 +186,7 @@ int notes_promote(struct ethos_turn *turn, const struct notes_promote *what,
     str_init(&p.name, PATH_LIMIT);
     str_init(&p.skill, ETHOS_MAX_STORE_BYTES);
     str_init(&p.note, ETHOS_MAX_STORE_BYTES);
-    int code = promote(&p, how, error);
+    int code = promote_note_to_skill(&p, how, error);
     if (code == ETHOS_OK) {
         *out_path = strdup(p.path);
         code = *out_path ? ETHOS_OK : err_nomem(error);

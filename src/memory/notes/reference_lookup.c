@@ -18,9 +18,9 @@
 #define TREE_STEP 65536     /* bytes of the tree that cost as much as a lookup */
 #define MAX_MATCHES 16      /* files of one name that are searched */
 
-void look_open(struct look *self, const char *path)
+void lookup_open(struct reference_lookup *self, const char *path)
 {
-    *self = (struct look){.root = -1, .path = path};
+    *self = (struct reference_lookup){.root = -1, .path = path};
     str_init(&self->tree, TREE_BYTES);
     str_init(&self->file, LOOK_FILE_BYTES + 1);
     str_init(&self->file_name, PATH_LIMIT);
@@ -28,7 +28,7 @@ void look_open(struct look *self, const char *path)
         self->root = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
 }
 
-void look_release(struct look *self)
+void lookup_release(struct reference_lookup *self)
 {
     if (self->root >= 0)
         os_close(self->root);
@@ -39,7 +39,7 @@ void look_release(struct look *self)
 }
 
 /* Counts a lookup; false when there were enough. */
-static bool may_look(struct look *self)
+static bool is_lookup_allowed(struct reference_lookup *self)
 {
     if (self->root < 0)
         return false;
@@ -58,7 +58,7 @@ struct spot {
     bool inside;
 };
 
-static bool find_spot(const struct look *self, struct ethos_view path, struct spot *out)
+static bool find_spot(const struct reference_lookup *self, struct ethos_view path, struct spot *out)
 {
     const char *home = getenv("HOME");
     size_t root = strlen(self->path);
@@ -83,10 +83,10 @@ static enum look_answer answer_of(int result)
 }
 
 /* Nothing is opened for reading: a device or a FIFO would notice. */
-static enum look_answer exists(struct look *self, const struct spot *spot)
+static enum look_answer path_in_tree_exists(struct reference_lookup *self, const struct spot *spot)
 {
     struct stat info;
-    if (!may_look(self))
+    if (!is_lookup_allowed(self))
         return LOOK_UNKNOWN;
     if (!spot->inside)
         return answer_of(os_fstatat(AT_FDCWD, spot->path, &info, 0));
@@ -98,13 +98,13 @@ static enum look_answer exists(struct look *self, const struct spot *spot)
 }
 
 /* Makes a file beneath the folder the one read last. */
-static bool load(struct look *self, const char *path)
+static bool load_tree_file(struct reference_lookup *self, const char *path)
 {
     if (self->file_name.size > 0 && strcmp(self->file_name.data, path) == 0)
         return true;
     str_clear(&self->file);
     str_clear(&self->file_name);
-    if (!may_look(self))
+    if (!is_lookup_allowed(self))
         return false;
     int fd = os_open_beneath(self->root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
@@ -118,7 +118,7 @@ static bool load(struct look *self, const char *path)
 /* ---- the tree ------------------------------------------------------------------------------- */
 
 struct folder {
-    struct look *look;
+    struct reference_lookup *look;
     int dir;
     size_t prefix; /* of the scratch path, up to and with its last slash */
     struct str *path;
@@ -127,7 +127,7 @@ struct folder {
 
 static int add_tree_entry(void *arg, const char *name);
 
-static int walk_folder(struct look *self, int dir, struct str *path, int depth)
+static int list_tree(struct reference_lookup *self, int dir, struct str *path, int depth)
 {
     struct folder folder = {self, dir, path->size, path, depth};
     return os_list(dir, add_tree_entry, &folder);
@@ -137,7 +137,7 @@ static int walk_folder(struct look *self, int dir, struct str *path, int depth)
 static int add_tree_entry(void *arg, const char *name)
 {
     const struct folder *folder = arg;
-    struct look *look = folder->look;
+    struct reference_lookup *look = folder->look;
     int result = 0;
     if (look->tree_count++ >= LOOK_TREE_MAX)
         return -1;
@@ -149,7 +149,7 @@ static int add_tree_entry(void *arg, const char *name)
         (dir >= 0 && folder->depth >= LOOK_TREE_DEPTH))
         result = -1;
     else if (dir >= 0 && !passed)
-        result = walk_folder(look, dir, folder->path, folder->depth + 1);
+        result = list_tree(look, dir, folder->path, folder->depth + 1);
     str_truncate(folder->path, folder->prefix);
     if (dir >= 0)
         os_close(dir);
@@ -157,7 +157,7 @@ static int add_tree_entry(void *arg, const char *name)
 }
 
 /* Reads the names of the whole tree at the first need. Searching a large one counts for more. */
-static void read_tree(struct look *self)
+static void read_tree(struct reference_lookup *self)
 {
     struct str path;
     self->lookups += self->tree.size / TREE_STEP;
@@ -169,13 +169,13 @@ static void read_tree(struct look *self)
         return;
     str_init(&path, PATH_LIMIT);
     str_addc(&path, '/');
-    self->tree_whole = walk_folder(self, dir, &path, 1) == 0;
+    self->tree_whole = list_tree(self, dir, &path, 1) == 0;
     str_release(&path);
     os_close(dir);
 }
 
 /* The next path of the tree that ends in "/" + tail, from *offset on; without its first slash. */
-static const char *next_match(const struct look *self, const char *tail, size_t *offset)
+static const char *next_match(const struct reference_lookup *self, const char *tail, size_t *offset)
 {
     char needle[PATH_LIMIT];
     int size = snprintf(needle, sizeof needle, "/%s", tail);
@@ -197,7 +197,7 @@ static bool is_short(const struct claim *claim, const struct spot *spot)
     return !claim->head && spot->inside;
 }
 
-static enum look_answer search_tree(struct look *self, const struct spot *spot)
+static enum look_answer search_tree(struct reference_lookup *self, const struct spot *spot)
 {
     size_t offset = 0;
     read_tree(self);
@@ -217,16 +217,18 @@ static size_t count_lines(struct ethos_view text)
     return lines;
 }
 
-enum look_answer look_path(struct look *self, const struct claim *claim, size_t *out_lines)
+enum look_answer lookup_path(struct reference_lookup *self, const struct claim *claim,
+                             size_t *out_lines)
 {
     struct spot spot;
     *out_lines = 0;
     if (self->root < 0 || !find_spot(self, claim->what, &spot))
         return LOOK_UNKNOWN;
-    enum look_answer answer = exists(self, &spot);
+    enum look_answer answer = path_in_tree_exists(self, &spot);
     if (answer == LOOK_GONE && is_short(claim, &spot))
         return search_tree(self, &spot);
-    if (answer != LOOK_HOLDS || claim->number == 0 || !spot.inside || !load(self, spot.path))
+    if (answer != LOOK_HOLDS || claim->number == 0 || !spot.inside ||
+        !load_tree_file(self, spot.path))
         return answer;
     size_t lines = count_lines(str_view(&self->file));
     if (claim->number <= lines)
@@ -235,15 +237,16 @@ enum look_answer look_path(struct look *self, const struct claim *claim, size_t 
     return LOOK_GONE;
 }
 
-static enum look_answer search_file(struct look *self, const char *path, struct ethos_view word)
+static enum look_answer search_file(struct reference_lookup *self, const char *path,
+                                    struct ethos_view word)
 {
-    if (!load(self, path))
+    if (!load_tree_file(self, path))
         return LOOK_UNKNOWN;
     return claims_has_word(str_view(&self->file), word) ? LOOK_HOLDS : LOOK_GONE;
 }
 
 /* A name must be in one of the files that a short path may mean. */
-static enum look_answer search_matches(struct look *self, const struct spot *spot,
+static enum look_answer search_matches(struct reference_lookup *self, const struct spot *spot,
                                        struct ethos_view word)
 {
     size_t offset = 0, matches = 0, lacking = 0;
@@ -260,12 +263,12 @@ static enum look_answer search_matches(struct look *self, const struct spot *spo
     return sure ? LOOK_GONE : LOOK_UNKNOWN;
 }
 
-enum look_answer look_symbol(struct look *self, const struct claim *claim)
+enum look_answer lookup_symbol(struct reference_lookup *self, const struct claim *claim)
 {
     struct spot spot;
     if (self->root < 0 || !find_spot(self, claim->where, &spot) || !spot.inside)
         return LOOK_UNKNOWN;
-    enum look_answer answer = exists(self, &spot);
+    enum look_answer answer = path_in_tree_exists(self, &spot);
     if (answer == LOOK_HOLDS)
         return search_file(self, spot.path, claim->what);
     if (answer == LOOK_GONE && is_short(claim, &spot))

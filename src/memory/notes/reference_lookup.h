@@ -23,7 +23,7 @@
 
 enum look_answer { LOOK_HOLDS, LOOK_GONE, LOOK_UNKNOWN };
 
-struct look {
+struct reference_lookup {
     int root; /* -1: there is no folder */
     const char *path;
     size_t lookups;
@@ -36,15 +36,16 @@ struct look {
 };
 
 /* path: the folder, or NULL for none. A folder that cannot be opened is none. */
-void look_open(struct look *self, const char *path);
-void look_release(struct look *self);
+void lookup_open(struct reference_lookup *self, const char *path);
+void lookup_release(struct reference_lookup *self);
 
 /*
  * For a path with a line: gone too when the file is shorter; *out_lines is then its length, else 0.
  */
-enum look_answer look_path(struct look *self, const struct claim *claim, size_t *out_lines);
+enum look_answer lookup_path(struct reference_lookup *self, const struct claim *claim,
+                             size_t *out_lines);
 
 /* A name in a file that is gone itself is unknown: the path says so already. */
-enum look_answer look_symbol(struct look *self, const struct claim *claim);
+enum look_answer lookup_symbol(struct reference_lookup *self, const struct claim *claim);
 
 #endif

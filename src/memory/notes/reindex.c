@@ -20,7 +20,7 @@
 static const char *const problem_names[] = {"unlisted", "missing", "double"};
 
 /* One pass: what disagreed before the lock was taken. */
-struct pass {
+struct reindex_pass {
     struct notes notes;
     struct problem {
         enum index_problem problem;
@@ -33,9 +33,10 @@ struct pass {
     bool failed; /* out of memory while collecting */
 };
 
-static void note_problem(void *arg, enum index_problem problem, struct ethos_view file, size_t line)
+static void add_index_problem(void *arg, enum index_problem problem, struct ethos_view file,
+                              size_t line)
 {
-    struct pass *pass = arg;
+    struct reindex_pass *pass = arg;
     if (pass->adds && problem != INDEX_UNLISTED)
         return;
     struct problem *problems = arena_grow(&pass->notes.arena, pass->problems, pass->count,
@@ -48,7 +49,7 @@ static void note_problem(void *arg, enum index_problem problem, struct ethos_vie
     pass->problems[pass->count++] = (struct problem){problem, key, line};
 }
 
-static int find_problems(struct ethos_turn *turn, const char *scope, struct pass *pass,
+static int find_problems(struct ethos_turn *turn, const char *scope, struct reindex_pass *pass,
                          struct ethos_error *error)
 {
     int code = notes_load(turn, scope, &pass->notes, error);
@@ -60,7 +61,7 @@ static int find_problems(struct ethos_turn *turn, const char *scope, struct pass
         known[i].file = view_str(notes->rows[i].key);
     if (known)
         code = index_reconcile(view_of(notes->index.data, notes->index.size), known, notes->count,
-                               NULL, note_problem, pass);
+                               NULL, add_index_problem, pass);
     return known && code == ETHOS_OK && !pass->failed ? ETHOS_OK : err_nomem(error);
 }
 
@@ -109,8 +110,8 @@ static int name_note(const struct ethos_edit *edit, struct arena *arena, struct 
 }
 
 /* Every file that the index names counts as there unless it was looked for and is not. */
-static int collect(struct arena *arena, const struct ethos_edit *edits, size_t count,
-                   struct index_note **out, size_t *out_count)
+static int collect_index_notes(struct arena *arena, const struct ethos_edit *edits, size_t count,
+                               struct index_note **out, size_t *out_count)
 {
     struct ethos_view text = view_of(edits[0].old.data, edits[0].old.size);
     struct index_entry entry;
@@ -138,12 +139,12 @@ static int collect(struct arena *arena, const struct ethos_edit *edits, size_t c
 
 static int edit_index(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
 {
-    struct pass *pass = arg;
+    struct reindex_pass *pass = arg;
     struct arena arena;
     struct index_note *notes;
     size_t known;
     arena_init(&arena);
-    int code = collect(&arena, edits, count, &notes, &known);
+    int code = collect_index_notes(&arena, edits, count, &notes, &known);
     if (code == ETHOS_OK)
         code = index_reconcile(view_of(edits[0].old.data, edits[0].old.size), notes, known,
                                &pass->index, NULL, NULL);
@@ -160,7 +161,7 @@ static int edit_index(void *arg, struct ethos_edit *edits, size_t count, struct 
 /* ---- passes ----------------------------------------------------------------------------------- */
 
 /* Only the index is told of: the other files were looked at. */
-static void tell_index(void *arg, const struct ethos_outcome *outcome)
+static void report_index_outcome(void *arg, const struct ethos_outcome *outcome)
 {
     const struct ethos_sync_how *how = arg;
     if (how->each && strcmp(outcome->key, NOTES_INDEX) == 0)
@@ -173,11 +174,14 @@ static bool named_before(const struct ethos_edit *edits, size_t count, const cha
 }
 
 /* Mends what fits into one update; *out_done counts the problems it took. */
-static int mend(struct ethos_turn *turn, struct pass *pass, const struct ethos_sync_how *how,
-                size_t *out_done, struct ethos_error *error)
+static int fix_problems(struct ethos_turn *turn, struct reindex_pass *pass,
+                        const struct ethos_sync_how *how, size_t *out_done,
+                        struct ethos_error *error)
 {
-    const struct ethos_sync_how quiet = {
-        .origin = how->origin, .flags = how->flags, .each = tell_index, .arg = (void *)how};
+    const struct ethos_sync_how quiet = {.origin = how->origin,
+                                         .flags = how->flags,
+                                         .each = report_index_outcome,
+                                         .arg = (void *)how};
     size_t most = how->flags & ETHOS_SYNC_DRY_RUN ? pass->count : PART, keys = 1, i = 0;
     struct ethos_edit *edits = arena_array(
         &pass->notes.arena, (most < pass->count ? most : pass->count) + 1, sizeof *edits);
@@ -193,18 +197,18 @@ static int mend(struct ethos_turn *turn, struct pass *pass, const struct ethos_s
     return handle_update(turn, pass->notes.scope, edits, keys, edit_index, pass, &quiet, error);
 }
 
-static int run_pass(struct ethos_turn *turn, const char *scope, bool adds,
-                    const struct ethos_sync_how *how, ethos_mend_fn *each, void *arg,
-                    bool *out_more, struct ethos_error *error)
+static int run_reindex_pass(struct ethos_turn *turn, const char *scope, bool adds,
+                            const struct ethos_sync_how *how, ethos_mend_fn *each, void *arg,
+                            bool *out_more, struct ethos_error *error)
 {
-    struct pass pass = {.adds = adds};
+    struct reindex_pass pass = {.adds = adds};
     size_t done = 0;
     str_init(&pass.index, ETHOS_MAX_STORE_BYTES);
     int code = how->flags & ETHOS_SYNC_DRY_RUN ? ETHOS_OK : notes_recover(turn, scope, error);
     if (code == ETHOS_OK)
         code = find_problems(turn, scope, &pass, error);
     if (code == ETHOS_OK && pass.count > 0)
-        code = mend(turn, &pass, how, &done, error);
+        code = fix_problems(turn, &pass, how, &done, error);
     for (size_t i = 0; code == ETHOS_OK && each && i < done; i++)
         each(arg, problem_names[pass.problems[i].problem], pass.problems[i].key,
              pass.problems[i].line);
@@ -222,7 +226,8 @@ int ethos_notes_reindex(struct ethos_turn *turn, const char *scope,
     bool more = true;
     int code = ETHOS_OK;
     while (code == ETHOS_OK && more)
-        code = run_pass(turn, scope, false, how ? how : &plain_how, each, arg, &more, error);
+        code = run_reindex_pass(turn, scope, false, how ? how : &plain_how, each, arg, &more,
+                                error);
     return code;
 }
 
@@ -230,7 +235,7 @@ int notes_list_new(struct ethos_turn *turn, const char *scope, const struct etho
                    struct ethos_error *error)
 {
     bool more;
-    return run_pass(turn, scope, true, how, NULL, NULL, &more, error);
+    return run_reindex_pass(turn, scope, true, how, NULL, NULL, &more, error);
 }
 
 /* ---- looking only ----------------------------------------------------------------------------- */
@@ -246,7 +251,7 @@ static bool is_used(const struct notes *notes)
 int notes_disagree(struct ethos_turn *turn, const char *scope, struct notes_disagreement *out,
                    struct ethos_error *error)
 {
-    struct pass pass = {0};
+    struct reindex_pass pass = {0};
     *out = (struct notes_disagreement){0};
     str_init(&pass.index, ETHOS_MAX_STORE_BYTES);
     int code = find_problems(turn, scope, &pass, error);

@@ -30,12 +30,12 @@
 
 static const struct ethos_sync_how plain_how;
 
-static struct ethos_view old_text(const struct ethos_edit *edit)
+static struct ethos_view edit_old_text(const struct ethos_edit *edit)
 {
     return view_of(edit->old.data, edit->old.size);
 }
 
-static void put(struct ethos_edit *edit, const struct str *text, const char *actions)
+static void set_edit_text(struct ethos_edit *edit, const struct str *text, const char *actions)
 {
     edit->verdict = ETHOS_EDIT_PUT;
     edit->text = str_view(text);
@@ -52,13 +52,15 @@ struct keeping {
     enum remember_effect effect;
 };
 
-static int edit_keep(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int write_note_and_index(void *arg, struct ethos_edit *edits, size_t count,
+                                struct ethos_error *error)
 {
     struct keeping *keeping = arg;
     struct ethos_edit *note = &edits[0], *index = &edits[1];
     (void)count;
-    int code = remember_apply(&keeping->what, keeping->key, old_text(note), old_text(index),
-                              &keeping->note, &keeping->index, &keeping->effect);
+    int code = remember_apply(&keeping->what, keeping->key, edit_old_text(note),
+                              edit_old_text(index), &keeping->note, &keeping->index,
+                              &keeping->effect);
     if (code != ETHOS_OK)
         return code == ETHOS_NOMEM
                    ? err_nomem(error)
@@ -71,8 +73,8 @@ static int edit_keep(void *arg, struct ethos_edit *edits, size_t count, struct e
     note->verdict = index->verdict = ETHOS_EDIT_KEEP;
     if (keeping->effect == REMEMBER_EXISTS)
         return ETHOS_OK;
-    put(note, &keeping->note, keeping->effect == REMEMBER_REPLACED ? "replace" : "add");
-    put(index, &keeping->index, "add");
+    set_edit_text(note, &keeping->note, keeping->effect == REMEMBER_REPLACED ? "replace" : "add");
+    set_edit_text(index, &keeping->index, "add");
     snprintf(note->receipt, sizeof note->receipt, "%s", remember_effect_name(keeping->effect));
     return ETHOS_OK;
 }
@@ -88,13 +90,14 @@ static const char *effect_then(const char *receipt)
 }
 
 /* ETHOS_EXISTS: this name belongs to another note. */
-static int keep_as(struct ethos_turn *turn, struct keeping *keeping, const char *key,
-                   const struct ethos_sync_how *how, struct ethos_kept *kept,
-                   struct ethos_error *error)
+static int remember_as(struct ethos_turn *turn, struct keeping *keeping, const char *key,
+                       const struct ethos_sync_how *how, struct ethos_kept *kept,
+                       struct ethos_error *error)
 {
     struct ethos_edit edits[2] = {{.key = key}, {.key = NOTES_INDEX}};
     keeping->key = key;
-    int code = handle_update(turn, kept->scope, edits, 2, edit_keep, keeping, how, error);
+    int code = handle_update(turn, kept->scope, edits, 2, write_note_and_index, keeping, how,
+                             error);
     if (code != ETHOS_OK)
         return code;
     bool elsewhere = edits[0].verdict != ETHOS_EDIT_REPEATED;
@@ -172,21 +175,22 @@ static int same_text_key(struct ethos_turn *turn, const struct remember *what, c
 }
 
 /* One of the names. A second note looks for a free one before it takes the lock. */
-static int keep_numbered(struct ethos_turn *turn, struct keeping *keeping, unsigned n,
-                         const struct ethos_sync_how *how, struct ethos_kept *kept,
-                         struct ethos_error *error)
+static int remember_numbered(struct ethos_turn *turn, struct keeping *keeping, unsigned n,
+                             const struct ethos_sync_how *how, struct ethos_kept *kept,
+                             struct ethos_error *error)
 {
     char key[ETHOS_MAX_KEY + 1];
     if (!remember_key(&keeping->what, n, key))
         return err_nomem(error);
     bool taken = keeping->what.how == REMEMBER_NEW && !how->origin->op_id &&
                  notes_has(turn, kept->scope, key, NULL) == ETHOS_OK;
-    return taken ? ETHOS_EXISTS : keep_as(turn, keeping, key, how, kept, error);
+    return taken ? ETHOS_EXISTS : remember_as(turn, keeping, key, how, kept, error);
 }
 
 /* Tries names until one is free or the note's own. */
-static int keep(struct ethos_turn *turn, struct keeping *keeping, const struct ethos_sync_how *how,
-                struct ethos_kept *kept, struct ethos_error *error)
+static int remember_under_free_name(struct ethos_turn *turn, struct keeping *keeping,
+                                    const struct ethos_sync_how *how, struct ethos_kept *kept,
+                                    struct ethos_error *error)
 {
     char key[ETHOS_MAX_KEY + 1];
     int code = listed_key(turn, &keeping->what, kept->scope, key, error);
@@ -199,9 +203,9 @@ static int keep(struct ethos_turn *turn, struct keeping *keeping, const struct e
         return ETHOS_OK;
     }
     if (code == ETHOS_OK)
-        code = *key ? keep_as(turn, keeping, key, how, kept, error) : ETHOS_EXISTS;
+        code = *key ? remember_as(turn, keeping, key, how, kept, error) : ETHOS_EXISTS;
     for (unsigned n = 0; code == ETHOS_EXISTS && n < REMEMBER_NAMES; n++)
-        code = keep_numbered(turn, keeping, n, how, kept, error);
+        code = remember_numbered(turn, keeping, n, how, kept, error);
     if (code != ETHOS_EXISTS)
         return code;
     code = err_set(error, ETHOS_LIMIT, "there are %d notes of this title", REMEMBER_NAMES);
@@ -242,7 +246,7 @@ static int check_fact(const struct ethos_fact *fact, struct ethos_error *error)
     return err_hint(error, code, "one of user, feedback, project, reference");
 }
 
-static void add_part(struct str *text, struct ethos_view part)
+static void add_digest_part(struct str *text, struct ethos_view part)
 {
     str_printf(text, part.data ? "%zu:" : "-:", part.size);
     str_add(text, part);
@@ -254,10 +258,10 @@ static int remember_digest(const struct ethos_fact *fact, char out[HASH_HEX_SIZE
     struct str text;
     str_init(&text, SIZE_MAX);
     str_printf(&text, "remember %d:", (int)fact->again);
-    add_part(&text, fact->text);
-    add_part(&text, fact->title);
-    add_part(&text, fact->hook);
-    add_part(&text, view_str(fact->type));
+    add_digest_part(&text, fact->text);
+    add_digest_part(&text, fact->title);
+    add_digest_part(&text, fact->hook);
+    add_digest_part(&text, view_str(fact->type));
     int code = str_code(&text);
     if (code == ETHOS_OK)
         hash_hex(str_view(&text), out);
@@ -311,7 +315,8 @@ static int remember_fact(struct ethos_turn *turn, const struct ethos_fact *fact,
     keeping.what.title = str_view(&title);
     if (source.size > 0)
         keeping.what.source = str_view(&source);
-    code = code == ETHOS_OK ? keep(turn, &keeping, how, kept, error) : err_nomem(error);
+    code = code == ETHOS_OK ? remember_under_free_name(turn, &keeping, how, kept, error)
+                            : err_nomem(error);
     str_release(&keeping.index);
     str_release(&keeping.note);
     str_release(&source);
@@ -370,9 +375,9 @@ static int edit_remove(void *arg, struct ethos_edit *edits, size_t count, struct
     edits[0].verdict = ETHOS_EDIT_DROP;
     if (!edits[1].old.data)
         return ETHOS_OK;
-    if (index_drop(old_text(&edits[1]), view_str(removal->key), &removal->index) != ETHOS_OK)
+    if (index_drop(edit_old_text(&edits[1]), view_str(removal->key), &removal->index) != ETHOS_OK)
         return err_nomem(error);
-    put(&edits[1], &removal->index, "remove");
+    set_edit_text(&edits[1], &removal->index, "remove");
     return ETHOS_OK;
 }
 
@@ -407,7 +412,7 @@ int ethos_note_remove(struct ethos_turn *turn, const char *scope, const char *na
 
 /* ---- move ------------------------------------------------------------------------------------- */
 
-struct moving {
+struct note_rename {
     bool gone; /* as in a removal */
     struct notes notes;
     char key[ETHOS_MAX_KEY + 1], new_key[ETHOS_MAX_KEY + 1];
@@ -419,7 +424,7 @@ struct moving {
     struct str spare;
 };
 
-static struct ethos_view stem(const char *key)
+static struct ethos_view key_without_suffix(const char *key)
 {
     return view_of(key, strlen(key) - 3);
 }
@@ -439,7 +444,7 @@ static bool is_file_name(struct ethos_view name)
 }
 
 /* What a new name asks for: a file name as it is, or a title of which one is made. */
-static int name_target(struct moving *moving, const char *name, struct ethos_error *error)
+static int name_target(struct note_rename *moving, const char *name, struct ethos_error *error)
 {
     struct str slug;
     struct ethos_view given = view_trim(view_str(name)), base = given;
@@ -468,11 +473,11 @@ static int name_target(struct moving *moving, const char *name, struct ethos_err
 }
 
 /* The note under its new name: name, and title where one was given, follow. */
-static int rename_head(struct moving *moving, struct ethos_view text, struct str *out)
+static int rename_head(struct note_rename *moving, struct ethos_view text, struct str *out)
 {
     struct note note;
     note_parse(text, &note);
-    int code = note.name.data ? note_set(text, "name", stem(moving->new_key), out)
+    int code = note.name.data ? note_set(text, "name", key_without_suffix(moving->new_key), out)
                               : (str_clear(out), str_add(out, text));
     if (code == ETHOS_UNSUPPORTED)
         code = (str_clear(out), str_add(out, text));
@@ -485,33 +490,34 @@ static int rename_head(struct moving *moving, struct ethos_view text, struct str
     return str_add(out, str_view(&moving->spare));
 }
 
-static int move_texts(struct moving *moving, struct ethos_edit *edits, size_t count)
+static int move_texts(struct note_rename *moving, struct ethos_edit *edits, size_t count)
 {
     bool same = strcmp(moving->key, moving->new_key) == 0;
-    struct ethos_view from = stem(moving->key), to = stem(moving->new_key);
-    int code = rename_head(moving, old_text(&edits[0]), &moving->texts[0]);
-    put(&edits[same ? 0 : 1], &moving->texts[0], "add");
+    struct ethos_view from = key_without_suffix(moving->key),
+                      to = key_without_suffix(moving->new_key);
+    int code = rename_head(moving, edit_old_text(&edits[0]), &moving->texts[0]);
+    set_edit_text(&edits[same ? 0 : 1], &moving->texts[0], "add");
     if (!same)
         edits[0].verdict = ETHOS_EDIT_DROP;
     struct ethos_edit *index = &edits[same ? 1 : 2];
     if (code == ETHOS_OK && index->old.data) {
-        code = index_move(old_text(index), view_str(moving->key), view_str(moving->new_key),
+        code = index_move(edit_old_text(index), view_str(moving->key), view_str(moving->new_key),
                           moving->title, &moving->spare);
         if (code == ETHOS_OK) // and links in the hooks of others
             code = link_move(str_view(&moving->spare), from, to, &moving->texts[1]);
-        put(index, &moving->texts[1], "replace");
+        set_edit_text(index, &moving->texts[1], "replace");
     }
     for (size_t i = same ? 2 : 3; code == ETHOS_OK && i < count; i++) {
-        code = link_move(old_text(&edits[i]), from, to, &moving->texts[i]);
+        code = link_move(edit_old_text(&edits[i]), from, to, &moving->texts[i]);
         if (edits[i].old.data)
-            put(&edits[i], &moving->texts[i], "replace");
+            set_edit_text(&edits[i], &moving->texts[i], "replace");
     }
     return code;
 }
 
 static int edit_move(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
 {
-    struct moving *moving = arg;
+    struct note_rename *moving = arg;
     if (!edits[0].old.data)
         return no_longer(moving->key, &moving->gone, error);
     if (moving->if_match && strcmp(moving->if_match, edits[0].old.revision) != 0)
@@ -523,7 +529,8 @@ static int edit_move(void *arg, struct ethos_edit *edits, size_t count, struct e
     return move_texts(moving, edits, count) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-static int name_edits(struct ethos_turn *turn, struct moving *moving, struct ethos_error *error)
+static int name_edits(struct ethos_turn *turn, struct note_rename *moving,
+                      struct ethos_error *error)
 {
     struct ethos_text text = {0};
     const struct notes *notes = &moving->notes;
@@ -538,7 +545,8 @@ static int name_edits(struct ethos_turn *turn, struct moving *moving, struct eth
         if (strcmp(key, moving->key) == 0 || strcmp(key, moving->new_key) == 0)
             continue;
         code = notes_read(turn, notes->scope, key, &text, error);
-        if (code == ETHOS_OK && link_to(view_of(text.data, text.size), stem(moving->key)))
+        if (code == ETHOS_OK &&
+            link_to(view_of(text.data, text.size), key_without_suffix(moving->key)))
             moving->edits[n++].key = key;
         else if (code == ETHOS_NOTFOUND)
             code = ETHOS_OK;
@@ -548,7 +556,7 @@ static int name_edits(struct ethos_turn *turn, struct moving *moving, struct eth
     return code;
 }
 
-static int prepare_move(struct ethos_turn *turn, struct moving *moving, const char *scope,
+static int prepare_move(struct ethos_turn *turn, struct note_rename *moving, const char *scope,
                         const char *name, const char *new_name, bool dry, struct ethos_error *error)
 {
     int code = dry ? ETHOS_OK : notes_recover(turn, scope, error);
@@ -574,7 +582,7 @@ static int move_once(struct ethos_turn *turn, const char *scope, const char *nam
                      const char *new_name, const struct ethos_sync_how *how,
                      char out_key[ETHOS_MAX_KEY + 1], bool *out_gone, struct ethos_error *error)
 {
-    struct moving moving = {.if_match = how->if_match};
+    struct note_rename moving = {.if_match = how->if_match};
     str_init(&moving.spare, ETHOS_MAX_STORE_BYTES);
     int code = prepare_move(turn, &moving, scope, name, new_name, how->flags & ETHOS_SYNC_DRY_RUN,
                             error);

@@ -20,7 +20,7 @@
 #define MAX_NAMES 100000
 #define SHOWN_SIZE 256
 
-struct look {
+struct offline_inspection {
     int root;
     const char *place;
     char shown[SHOWN_SIZE]; /* "postgres url=..." */
@@ -29,7 +29,7 @@ struct look {
     struct arena arena;
 };
 
-static int open_folder(const struct look *look, const char *folder)
+static int open_place_folder(const struct offline_inspection *look, const char *folder)
 {
     char path[OFFLINE_PATH_SIZE];
     snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/%s", look->place, folder);
@@ -37,7 +37,7 @@ static int open_folder(const struct look *look, const char *folder)
 }
 
 /* What the place is, in one line. */
-static void read_place(struct look *look)
+static void read_place_name(struct offline_inspection *look)
 {
     char path[OFFLINE_PATH_SIZE];
     struct str text;
@@ -53,7 +53,8 @@ static void read_place(struct look *look)
     str_release(&text);
 }
 
-static void tell(struct look *look, const char *subject, const char *problem, const char *remedy)
+static void report_warning(struct offline_inspection *look, const char *subject,
+                           const char *problem, const char *remedy)
 {
     const struct ethos_finding finding = {ETHOS_FINDING_WARNING, subject, problem, remedy};
     look->each(look->arg, &finding);
@@ -61,13 +62,13 @@ static void tell(struct look *look, const char *subject, const char *problem, co
 
 /* ---- what waits -------------------------------------------------------------------------------- */
 
-static int tell_waiting(struct look *look, struct ethos_error *error)
+static int report_queued(struct offline_inspection *look, struct ethos_error *error)
 {
     struct dir_names names = {0};
     struct stat info = {0};
     char since[CLOCK_ISO_SIZE], problem[SHOWN_SIZE + 128], path[OFFLINE_PATH_SIZE];
     size_t count = 0;
-    int dir = open_folder(look, "queue");
+    int dir = open_place_folder(look, "queue");
     if (dir < 0)
         return errno == ENOENT ? ETHOS_OK : err_errno(error, errno, OFFLINE_FOLDER);
     int code = dir_names(dir, &look->arena, MAX_NAMES, &names) == 0
@@ -83,14 +84,15 @@ static int tell_waiting(struct look *look, struct ethos_error *error)
     snprintf(problem, sizeof problem, "%zu change%s wait%s since %s for %s", count,
              count == 1 ? "" : "s", count == 1 ? "s" : "", since, look->shown);
     snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/queue", look->place);
-    tell(look, path, problem,
-         "they are made when it is reached; for another backend: ethos sync < FILE of each");
+    report_warning(
+        look, path, problem,
+        "they are made when it is reached; for another backend: ethos sync < FILE of each");
     return ETHOS_OK;
 }
 
 /* ---- what was refused -------------------------------------------------------------------------- */
 
-static void tell_one(struct look *look, int dir, const char *name)
+static void report_refused_call(struct offline_inspection *look, int dir, const char *name)
 {
     struct str text;
     json_t *json = NULL;
@@ -102,15 +104,15 @@ static void tell_one(struct look *look, int dir, const char *name)
         why = json_view(json_object_get(json, "refused"), "text");
     snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/refused/%s", look->place, name);
     snprintf(problem, sizeof problem, "a change that waited was refused: %.*s", VIEW_ARG(why));
-    tell(look, path, problem, "apply it: ethos sync < FILE; or delete it");
+    report_warning(look, path, problem, "apply it: ethos sync < FILE; or delete it");
     json_decref(json);
     str_release(&text);
 }
 
-static int tell_refused(struct look *look, struct ethos_error *error)
+static int report_refused(struct offline_inspection *look, struct ethos_error *error)
 {
     struct dir_names names = {0};
-    int dir = open_folder(look, "refused");
+    int dir = open_place_folder(look, "refused");
     if (dir < 0)
         return errno == ENOENT ? ETHOS_OK : err_errno(error, errno, OFFLINE_FOLDER);
     int code = dir_names(dir, &look->arena, MAX_NAMES, &names) == 0
@@ -118,14 +120,14 @@ static int tell_refused(struct look *look, struct ethos_error *error)
                    : err_errno(error, errno, OFFLINE_FOLDER);
     for (size_t i = 0; i < names.count && i < OFFLINE_MAX_REFUSED; i++)
         if (*names.list[i] != '.')
-            tell_one(look, dir, names.list[i]);
+            report_refused_call(look, dir, names.list[i]);
     os_close(dir);
     return code;
 }
 
 /* ---- every place ------------------------------------------------------------------------------- */
 
-static int walk(int root, offline_place_fn *each, void *arg, struct ethos_error *error)
+static int walk_places(int root, offline_place_fn *each, void *arg, struct ethos_error *error)
 {
     struct arena arena;
     struct dir_names places = {0};
@@ -150,28 +152,28 @@ int offline_places(const char *root, offline_place_fn *each, void *arg, struct e
     int code = home_open(root, false, &dir, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
-    code = walk(dir, each, arg, error);
+    code = walk_places(dir, each, arg, error);
     os_close(dir);
     return code;
 }
 
-static int look_at(void *arg, const char *place, struct ethos_error *error)
+static int check_offline_place(void *arg, const char *place, struct ethos_error *error)
 {
-    struct look *look = arg;
+    struct offline_inspection *look = arg;
     look->place = place;
-    read_place(look);
-    int code = tell_waiting(look, error);
-    return code == ETHOS_OK ? tell_refused(look, error) : code;
+    read_place_name(look);
+    int code = report_queued(look, error);
+    return code == ETHOS_OK ? report_refused(look, error) : code;
 }
 
 int offline_check(const char *root, ethos_finding_fn *each, void *arg, struct ethos_error *error)
 {
-    struct look look = {.each = each, .arg = arg};
+    struct offline_inspection look = {.each = each, .arg = arg};
     int code = home_open(root, false, &look.root, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     arena_init(&look.arena);
-    code = walk(look.root, look_at, &look, error);
+    code = walk_places(look.root, check_offline_place, &look, error);
     arena_release(&look.arena);
     os_close(look.root);
     return code;

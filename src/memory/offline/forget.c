@@ -36,7 +36,7 @@ struct forgetting {
 /* ---- one call ---------------------------------------------------------------------------------- */
 
 /* Of the text of an update: ETHOS_OK, what is left of it is in the update; ETHOS_NOTFOUND: nothing is. */
-static int cleanse_update(const struct forgetting *self, json_t *update, const char *member)
+static int purge_update(const struct forgetting *self, json_t *update, const char *member)
 {
     struct str scratch;
     struct ethos_view rest;
@@ -54,7 +54,7 @@ static int cleanse_update(const struct forgetting *self, json_t *update, const c
 }
 
 /* *out_held: it held the text, and has been rid of it. */
-static int cleanse_call(const struct forgetting *self, json_t *call, bool *out_held)
+static int purge_call(const struct forgetting *self, json_t *call, bool *out_held)
 {
     static const char *const members[] = {"content", "substringMatch"};
     json_t *updates = json_object_get(call, "updates");
@@ -66,7 +66,7 @@ static int cleanse_call(const struct forgetting *self, json_t *call, bool *out_h
             if (!forget_holds(&self->forget, json_view(update, members[j])))
                 continue;
             *out_held = true;
-            int code = cleanse_update(self, update, members[j]);
+            int code = purge_update(self, update, members[j]);
             if (code == ETHOS_NOMEM)
                 return code;
             if (code == ETHOS_NOTFOUND) {
@@ -81,20 +81,20 @@ static int cleanse_call(const struct forgetting *self, json_t *call, bool *out_h
 /* ---- one file ---------------------------------------------------------------------------------- */
 
 /* The reason may quote what was refused. */
-static void cleanse_reason(const struct forgetting *self, json_t *call)
+static void purge_reason(const struct forgetting *self, json_t *call)
 {
     json_t *reason = json_object_get(call, "refused");
     if (forget_holds(&self->forget, json_view(reason, "text")))
         json_object_set_new(reason, "text", json_string("(forgotten)"));
 }
 
-static int put_back(const struct forgetting *self, int dir, const char *name, bool waits,
-                    json_t *call, struct ethos_error *error)
+static int rewrite_call(const struct forgetting *self, int dir, const char *name, bool waits,
+                        json_t *call, struct ethos_error *error)
 {
     struct str text;
     char renamed[OFFLINE_NAME_SIZE * 2];
     str_init(&text, SIZE_MAX);
-    cleanse_reason(self, call);
+    purge_reason(self, call);
     if (waits)
         json_object_set_new(call, OFFLINE_CLEANSED, json_true());
     int code = json_print(call, waits ? JSON_STYLE_LINE : JSON_STYLE_PRETTY, &text);
@@ -113,11 +113,11 @@ static int put_back(const struct forgetting *self, int dir, const char *name, bo
 }
 
 /* json NULL: nobody can read it. */
-static int judge(struct forgetting *self, int dir, const char *name, bool waits, json_t *json,
-                 struct ethos_view text, struct ethos_error *error)
+static int purge_or_report(struct forgetting *self, int dir, const char *name, bool waits,
+                           json_t *json, struct ethos_view text, struct ethos_error *error)
 {
     bool held = false, whole = json_array_size(json_object_get(json, "updates")) > 0;
-    if (whole && cleanse_call(self, json, &held) != ETHOS_OK)
+    if (whole && purge_call(self, json, &held) != ETHOS_OK)
         return err_nomem(error);
     if (!whole)
         held = forget_holds_escaped(&self->forget, text) ||
@@ -126,13 +126,13 @@ static int judge(struct forgetting *self, int dir, const char *name, bool waits,
     if (!held || self->dry_run)
         return ETHOS_OK;
     if (whole && json_array_size(json_object_get(json, "updates")) > 0)
-        return put_back(self, dir, name, waits, json, error);
+        return rewrite_call(self, dir, name, waits, json, error);
     return os_unlinkat(dir, name, 0) == 0 || errno == ENOENT ? ETHOS_OK
                                                              : err_errno(error, errno, name);
 }
 
-static int look_into(struct forgetting *self, int dir, const char *name, bool waits,
-                     struct ethos_error *error)
+static int purge_file(struct forgetting *self, int dir, const char *name, bool waits,
+                      struct ethos_error *error)
 {
     struct str text;
     json_t *json = NULL;
@@ -140,8 +140,9 @@ static int look_into(struct forgetting *self, int dir, const char *name, bool wa
     int code = home_read(dir, name, OFFLINE_FILE_BYTES, &text, NULL, error);
     if (code == ETHOS_OK) {
         int parsed = json_parse_most(str_view(&text), OFFLINE_FILE_BYTES, name, &json, error);
-        code = parsed == ETHOS_NOMEM ? parsed
-                                     : judge(self, dir, name, waits, json, str_view(&text), error);
+        code = parsed == ETHOS_NOMEM
+                   ? parsed
+                   : purge_or_report(self, dir, name, waits, json, str_view(&text), error);
     }
     json_decref(json);
     str_release(&text);
@@ -150,7 +151,7 @@ static int look_into(struct forgetting *self, int dir, const char *name, bool wa
 
 /* ---- one place --------------------------------------------------------------------------------- */
 
-static int look_into_all(struct forgetting *self, const char *folder, struct ethos_error *error)
+static int purge_folder(struct forgetting *self, const char *folder, struct ethos_error *error)
 {
     struct arena arena;
     struct dir_names names = {0};
@@ -164,7 +165,7 @@ static int look_into_all(struct forgetting *self, const char *folder, struct eth
         code = err_errno(error, errno, folder);
     for (size_t i = 0; i < names.count && code == ETHOS_OK; i++) {
         if (*names.list[i] != '.')
-            code = look_into(self, dir, names.list[i], waits, error);
+            code = purge_file(self, dir, names.list[i], waits, error);
         else if (waits && !self->dry_run)
             os_unlinkat(dir, names.list[i], 0); // a draft that somebody left
     }
@@ -183,13 +184,13 @@ static int forget_waiting(struct forgetting *self, struct ethos_error *error)
     if (!queue_waits(place))
         return ETHOS_OK;
     if (self->dry_run)
-        return look_into_all(self, "queue", error);
+        return purge_folder(self, "queue", error);
     int code = queue_lock(place, place->setup.deadline_ms, &doing, error);
     if (code != ETHOS_OK)
         return code;
     code = queue_lock_put(place, place->setup.deadline_ms, &putting, error);
     if (code == ETHOS_OK) {
-        code = look_into_all(self, "queue", error);
+        code = purge_folder(self, "queue", error);
         os_close(putting);
     }
     if (code == ETHOS_OK)
@@ -205,7 +206,7 @@ static int forget_at(void *arg, const char *place, struct ethos_error *error)
     int code = self->dry_run ? ETHOS_OK : known_forget(&self->self, self->scope, error);
     if (code == ETHOS_OK)
         code = forget_waiting(self, error);
-    return code == ETHOS_OK ? look_into_all(self, "refused", error) : code;
+    return code == ETHOS_OK ? purge_folder(self, "refused", error) : code;
 }
 
 int offline_forget(const struct ethos_setup *setup, const char *scope,

@@ -55,7 +55,7 @@ enum offline_wish { OFFLINE_READ, OFFLINE_WRITE };
 int offline_reach(struct offline *self, enum offline_wish wish, struct ethos_error *error);
 
 /* Notes that it is out of reach when the code says so; returns the code. */
-int offline_heard(struct offline *self, int code, const struct ethos_error *error);
+int offline_record_result(struct offline *self, int code, const struct ethos_error *error);
 
 /* Opens what is behind. ETHOS_BUSY is noted. */
 int offline_open_inner(struct offline *self, struct ethos_error *error);
@@ -90,8 +90,8 @@ int offline_drain(struct offline *self, enum offline_wish wish, bool *out_later,
 /* ---- text_cache.c -------------------------------------------------------------------------- */
 
 /* Keeps a text; data NULL: there is none. Only one that is kept already with `refresh`. Failing is no failure. */
-void known_keep(struct offline *self, const char *scope, const char *key,
-                const struct ethos_text *text, bool refresh);
+void text_cache_store(struct offline *self, const char *scope, const char *key,
+                      const struct ethos_text *text, bool refresh);
 
 /* ETHOS_OK and known_ms, ETHOS_NOTFOUND: known to be absent (known_ms, too); ETHOS_BUSY: not known. */
 int known_read(struct offline *self, const char *scope, const char *key,
@@ -106,7 +106,7 @@ int known_forget(struct offline *self, const char *scope, struct ethos_error *er
 bool queue_waits(const struct offline *self);
 
 /* Adds a call, durably. ETHOS_LIMIT when there are too many. */
-int queue_put(struct offline *self, const struct ethos_context *context,
+int queue_add(struct offline *self, const struct ethos_context *context,
               const struct ethos_origin *origin, const struct ethos_update *updates, size_t count,
               struct ethos_error *error);
 

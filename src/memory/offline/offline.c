@@ -17,7 +17,7 @@
 
 /* ---- reaching ---------------------------------------------------------------------------------- */
 
-int offline_heard(struct offline *self, int code, const struct ethos_error *error)
+int offline_record_result(struct offline *self, int code, const struct ethos_error *error)
 {
     int64_t now = os_monotonic_ms();
     struct ethos_error unnamed = {0};
@@ -39,7 +39,7 @@ int offline_open_inner(struct offline *self, struct ethos_error *error)
         self->base.capabilities = self->inner->capabilities;
     else if (error)
         *error = why;
-    return offline_heard(self, code, &why);
+    return offline_record_result(self, code, &why);
 }
 
 int offline_reach(struct offline *self, enum offline_wish wish, struct ethos_error *error)
@@ -60,13 +60,13 @@ int offline_reach(struct offline *self, enum offline_wish wish, struct ethos_err
         return ETHOS_OK;
     }
     if (code == ETHOS_BUSY && !later)
-        offline_heard(self, code, &why);
+        offline_record_result(self, code, &why);
     if (code != ETHOS_OK && error)
         *error = why;
     return code;
 }
 
-static int lacks(const struct offline *self, const char *what, struct ethos_error *error)
+static int fail_no_slot(const struct offline *self, const char *what, struct ethos_error *error)
 {
     return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider has no %s", self->ops.name,
                    what);
@@ -75,7 +75,7 @@ static int lacks(const struct offline *self, const char *what, struct ethos_erro
 /* ---- what is known ----------------------------------------------------------------------------- */
 
 /* Says once that what is shown is old. */
-static void tell_old(struct offline *self, int64_t known_ms)
+static void warn_stale(struct offline *self, int64_t known_ms)
 {
     char iso[CLOCK_ISO_SIZE];
     if (self->told)
@@ -106,8 +106,8 @@ static struct places places_of(const struct ethos_context *context, size_t secti
 }
 
 /* Of a section that was had: the text, and that the places before it have none. */
-static void keep_section(struct offline *self, const struct places *places,
-                         const struct ethos_section *section)
+static void cache_section(struct offline *self, const struct places *places,
+                          const struct ethos_section *section)
 {
     bool there = section->code == ETHOS_OK;
     size_t at = 0;
@@ -117,9 +117,9 @@ static void keep_section(struct offline *self, const struct places *places,
         return; // from a place of the provider's own
     for (size_t i = 0; i < (there ? at : 3); i++)
         if (places->scopes[i])
-            known_keep(self, places->scopes[i], places->key, NULL, false);
+            text_cache_store(self, places->scopes[i], places->key, NULL, false);
     if (there)
-        known_keep(self, section->scope, places->key, &section->text, false);
+        text_cache_store(self, section->scope, places->key, &section->text, false);
 }
 
 /*
@@ -142,7 +142,7 @@ static void recall_section(struct offline *self, const struct places *places,
     section->code = code;
     section->error = self->setup.deadline->error;
     if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
-        tell_old(self, section->text.known_ms);
+        warn_stale(self, section->text.known_ms);
     if (code == ETHOS_OK && how->tail_bytes == 0 && section->text.offset > 0)
         section->code = err_set(&section->error, ETHOS_LIMIT, "%s: only its end is known",
                                 section->key);
@@ -165,8 +165,8 @@ static void recall_all(struct offline *self, const struct ethos_context *context
     }
 }
 
-static void settle_sections(struct offline *self, const struct ethos_context *context,
-                            const struct ethos_read_how *how, struct ethos_section *sections)
+static void cache_sections(struct offline *self, const struct ethos_context *context,
+                           const struct ethos_read_how *how, struct ethos_section *sections)
 {
     for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
         const struct places places = places_of(context, i);
@@ -174,8 +174,8 @@ static void settle_sections(struct offline *self, const struct ethos_context *co
         if (!places.scopes[0])
             continue;
         if (sections[i].code == ETHOS_OK || sections[i].code == ETHOS_NOTFOUND)
-            keep_section(self, &places, &sections[i]);
-        else if (offline_heard(self, sections[i].code, &sections[i].error) == ETHOS_BUSY)
+            cache_section(self, &places, &sections[i]);
+        else if (offline_record_result(self, sections[i].code, &sections[i].error) == ETHOS_BUSY)
             recall_section(self, &places, how, &sections[i]);
     }
 }
@@ -194,11 +194,11 @@ static int off_prefetch(struct ethos_provider *provider, const struct ethos_cont
         return err_set(error, ETHOS_INTERNAL, "prefetch: too few sections");
     int code = offline_reach(self, OFFLINE_READ, &why);
     if (code == ETHOS_OK)
-        code = offline_heard(
+        code = offline_record_result(
             self, self->inner->ops->prefetch(self->inner, context, &full, sections, count, &why),
             &why);
     if (code == ETHOS_OK && self->cached)
-        settle_sections(self, context, how, sections);
+        cache_sections(self, context, how, sections);
     else if (code == ETHOS_BUSY && self->cached)
         recall_all(self, context, how, sections, &known);
     if (code == ETHOS_OK || known > 0)
@@ -209,14 +209,14 @@ static int off_prefetch(struct ethos_provider *provider, const struct ethos_cont
 }
 
 /* A whole text as it was, if that is known. */
-static int recall(struct offline *self, const char *scope, const char *key,
-                  const struct ethos_read_how *how, struct ethos_text *out_text)
+static int read_cached(struct offline *self, const char *scope, const char *key,
+                       const struct ethos_read_how *how, struct ethos_text *out_text)
 {
     int code = known_read(self, scope, key, out_text);
     bool enough = code != ETHOS_OK || out_text->offset == 0 ||
                   (how->tail_bytes > 0 && how->tail_bytes <= out_text->size);
     if (code == ETHOS_OK && enough)
-        tell_old(self, out_text->known_ms);
+        warn_stale(self, out_text->known_ms);
     return enough ? code : ETHOS_BUSY;
 }
 
@@ -228,15 +228,15 @@ static int off_read(struct ethos_provider *provider, const char *scope, const ch
     struct ethos_error why = {0};
     int code = offline_reach(self, OFFLINE_READ, &why);
     if (code == ETHOS_OK && !SLOT_PROVIDER(self->inner, read))
-        code = lacks(self, "files", &why);
+        code = fail_no_slot(self, "files", &why);
     else if (code == ETHOS_OK)
-        code = offline_heard(
+        code = offline_record_result(
             self, self->inner->ops->read(self->inner, scope, key, how, out_text, &why), &why);
     if (code == ETHOS_OK || code == ETHOS_NOTFOUND) {
         out_text->known_ms = 0;
-        known_keep(self, scope, key, code == ETHOS_OK ? out_text : NULL, true);
+        text_cache_store(self, scope, key, code == ETHOS_OK ? out_text : NULL, true);
     } else if (code == ETHOS_BUSY) {
-        code = recall(self, scope, key, how, out_text);
+        code = read_cached(self, scope, key, how, out_text);
     }
     if (code == ETHOS_NOTFOUND)
         return err_set(error, code, "%s: not found", key);
@@ -253,12 +253,13 @@ static int off_read(struct ethos_provider *provider, const char *scope, const ch
     struct offline *front = (struct offline *)self;                                                \
     int code = offline_reach(front, wish, error);                                                  \
     if (code == ETHOS_OK && !SLOT_PROVIDER(front->inner, slot))                                    \
-        code = lacks(front, #slot, error);                                                         \
+        code = fail_no_slot(front, #slot, error);                                                  \
     else if (code == ETHOS_OK)                                                                     \
         code = front->inner->ops->slot(front->inner, __VA_ARGS__);                                 \
     else                                                                                           \
         return code;                                                                               \
-    return (wish) == OFFLINE_READ ? offline_heard(front, code, error) : code // writers may meet
+    return (wish) == OFFLINE_READ ? offline_record_result(front, code, error)                      \
+                                  : code // writers may meet
 
 /* What is kept here is cleansed by the caller, for every place at once (offline_forget). */
 static int off_purge(struct ethos_provider *self, const char *scope,
@@ -289,8 +290,8 @@ static int off_check(struct ethos_provider *self, int fix, ethos_finding_fn *eac
     PASS(OFFLINE_READ, check, fix, each, arg, error);
 }
 
-static int off_settle(struct ethos_provider *self, const char *scope, const char *key,
-                      struct ethos_error *error)
+static int offline_settle_key(struct ethos_provider *self, const char *scope, const char *key,
+                              struct ethos_error *error)
 {
     PASS(OFFLINE_READ, settle, scope, key, error);
 }
@@ -338,8 +339,8 @@ static int off_update(struct ethos_provider *self, const char *scope, struct eth
     PASS(OFFLINE_WRITE, update, scope, edits, count, edit, arg, origin, error);
 }
 
-static int off_keep(struct ethos_provider *self, const char *scope, const char *key,
-                    struct ethos_view text, struct ethos_error *error)
+static int offline_keep_version(struct ethos_provider *self, const char *scope, const char *key,
+                                struct ethos_view text, struct ethos_error *error)
 {
     PASS(OFFLINE_WRITE, keep, scope, key, text, error);
 }
@@ -367,7 +368,7 @@ const struct ethos_provider_ops offline_ops = {
     .write = off_write,
     .list = off_list,
     .check = off_check,
-    .settle = off_settle,
+    .settle = offline_settle_key,
     .history = off_history,
     .version = off_version,
     .purge = off_purge,
@@ -376,7 +377,7 @@ const struct ethos_provider_ops offline_ops = {
     .conflict_read = off_conflict_read,
     .conflict_drop = off_conflict_drop,
     .update = off_update,
-    .keep = off_keep,
+    .keep = offline_keep_version,
     .scopes = off_scopes,
     .watch = off_watch,
 };

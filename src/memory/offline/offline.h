@@ -72,8 +72,8 @@ int offline_behind(struct ethos_provider *provider, struct ethos_provider **out_
  * Makes the calls that wait for a backend with these settings, for one who is about to open it past this.
  * ETHOS_BUSY tells how many still wait; with `look` they are only counted.
  */
-int offline_settle(const struct backend *backend, const struct ethos_setup *setup,
-                   const struct secrets_given *given, bool look, struct ethos_error *error);
+int offline_sync_now(const struct backend *backend, const struct ethos_setup *setup,
+                     const struct secrets_given *given, bool look, struct ethos_error *error);
 
 /*
  * Takes a text of a scope out of what is kept at every place of setup->root; with dry_run it is only

@@ -27,7 +27,7 @@ void offline_path(const struct offline *self, const char *folder, char out[OFFLI
 }
 
 /* For people who look there; nobody else reads it but doctor. */
-static void name_place(const struct offline *self, int root)
+static void write_place_name(const struct offline *self, int root)
 {
     char path[OFFLINE_PATH_SIZE];
     struct stat info;
@@ -59,7 +59,7 @@ int offline_folder(const struct offline *self, const char *folder, bool create, 
     offline_path(self, folder, path);
     int fd = os_open_beneath(root, path, flags, 0);
     if (fd < 0 && errno == ENOENT && create && os_mkdirs(root, path) == 0) {
-        name_place(self, root);
+        write_place_name(self, root);
         fd = os_open_beneath(root, path, flags, 0);
     }
     code = fd >= 0 ? ETHOS_OK : err_errno(error, errno, path);
@@ -140,7 +140,7 @@ const struct ethos_option *offline_options(const struct backend *backend)
     return here ? NULL : options;
 }
 
-static bool is_set(const struct secrets_given *given, const char *name, const char *value)
+static bool is_setting_given(const struct secrets_given *given, const char *name, const char *value)
 {
     for (size_t i = 0; i < given->count; i++)
         if (strcmp(given->settings[i].name, name) == 0)
@@ -186,7 +186,7 @@ static int copy_setup(struct offline *self, const struct ethos_setup *setup)
     return whole ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int find_place(struct offline *self)
+static int make_place_hash(struct offline *self)
 {
     struct str place;
     char hash[HASH_HEX_SIZE];
@@ -203,9 +203,9 @@ static int find_place(struct offline *self)
     return self->shown ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int make(const struct backend *backend, const struct ethos_setup *setup,
-                const struct secrets_given *given, struct registry_group shared,
-                struct offline **out, struct ethos_error *error)
+static int make_offline(const struct backend *backend, const struct ethos_setup *setup,
+                        const struct secrets_given *given, struct registry_group shared,
+                        struct offline **out, struct ethos_error *error)
 {
     struct offline *self = calloc(1, sizeof *self);
     if (!self)
@@ -216,11 +216,11 @@ static int make(const struct backend *backend, const struct ethos_setup *setup,
     self->base.capabilities = ETHOS_PROVIDER_DRY_RUN | ETHOS_PROVIDER_DIFF | ETHOS_PROVIDER_ONCE;
     self->backend = backend;
     self->shared = shared;
-    self->cached = is_set(given, "offline", "cached");
-    self->queues = is_set(given, "onOffline", "queue");
+    self->cached = is_setting_given(given, "offline", "cached");
+    self->queues = is_setting_given(given, "onOffline", "queue");
     *out = self;
     if (copy_given(self, given) == ETHOS_OK && copy_setup(self, setup) == ETHOS_OK &&
-        find_place(self) == ETHOS_OK)
+        make_place_hash(self) == ETHOS_OK)
         return ETHOS_OK;
     offline_close(&self->base);
     return err_nomem(error);
@@ -235,7 +235,7 @@ int offline_open(const struct backend *backend, const struct ethos_setup *setup,
     all.also = offline_options(backend);
     if (!all.also)
         return registry_open(backend, setup, &all, shared, out_provider, error);
-    int code = make(backend, setup, &all, shared, &self, error);
+    int code = make_offline(backend, setup, &all, shared, &self, error);
     if (code != ETHOS_OK)
         return code;
     if (!self->cached && !self->queues && !queue_waits(self)) {
@@ -271,8 +271,8 @@ void offline_waiting(struct ethos_provider *provider, struct offline_waiting *ou
 }
 
 /* How many, and what keeps them. */
-static int tell_waiting(struct offline *self, const struct ethos_error *why,
-                        struct ethos_error *error)
+static int warn_of_queue(struct offline *self, const struct ethos_error *why,
+                         struct ethos_error *error)
 {
     struct offline_waiting waiting = {0};
     int code = queue_count(self, &waiting, error);
@@ -287,20 +287,20 @@ static int tell_waiting(struct offline *self, const struct ethos_error *why,
                     "ethos prefetch; ethos doctor tells more");
 }
 
-int offline_settle(const struct backend *backend, const struct ethos_setup *setup,
-                   const struct secrets_given *given, bool look, struct ethos_error *error)
+int offline_sync_now(const struct backend *backend, const struct ethos_setup *setup,
+                     const struct secrets_given *given, bool look, struct ethos_error *error)
 {
     struct offline *self = NULL;
     struct ethos_error why = {0};
     if (!offline_options(backend))
         return ETHOS_OK;
-    int code = make(backend, setup, given, (struct registry_group){0}, &self, error);
+    int code = make_offline(backend, setup, given, (struct registry_group){0}, &self, error);
     if (code != ETHOS_OK)
         return code;
     if (queue_waits(self)) {
         if (!look)
             offline_reach(self, OFFLINE_WRITE, &why);
-        code = tell_waiting(self, &why, error);
+        code = warn_of_queue(self, &why, error);
     }
     offline_close(&self->base);
     return code;

@@ -36,7 +36,7 @@
 /* ---- what a call is made of ------------------------------------------------------------------- */
 
 /* The strings of a context and of an origin by name. */
-struct member {
+struct string_member {
     const char *name;
     size_t offset;
 };
@@ -45,44 +45,44 @@ struct member {
     {                                                                                              \
         name, offsetof(struct ethos_context, member)                                               \
     }
-static const struct member of_context[] = {CONTEXT("personality", personality),
-                                           CONTEXT("user", user),
-                                           CONTEXT("session", session),
-                                           CONTEXT("platform", platform),
-                                           CONTEXT("workspace", workspace),
-                                           CONTEXT("memoryScope", memory_scope),
-                                           CONTEXT("userScope", user_scope),
-                                           CONTEXT("workspaceScope", workspace_scope),
-                                           CONTEXT("profile1", profile_fallback[0]),
-                                           CONTEXT("profile2", profile_fallback[1]),
-                                           {0}};
+static const struct string_member of_context[] = {CONTEXT("personality", personality),
+                                                  CONTEXT("user", user),
+                                                  CONTEXT("session", session),
+                                                  CONTEXT("platform", platform),
+                                                  CONTEXT("workspace", workspace),
+                                                  CONTEXT("memoryScope", memory_scope),
+                                                  CONTEXT("userScope", user_scope),
+                                                  CONTEXT("workspaceScope", workspace_scope),
+                                                  CONTEXT("profile1", profile_fallback[0]),
+                                                  CONTEXT("profile2", profile_fallback[1]),
+                                                  {0}};
 #define ORIGIN(name, member)                                                                       \
     {                                                                                              \
         name, offsetof(struct ethos_origin, member)                                                \
     }
-static const struct member of_origin[] = {ORIGIN("actor", actor),
-                                          ORIGIN("via", via),
-                                          ORIGIN("source", source),
-                                          ORIGIN("session", session),
-                                          ORIGIN("sessionKey", session_key),
-                                          ORIGIN("user", user),
-                                          ORIGIN("undoes", undoes),
-                                          ORIGIN("trust", trust),
-                                          ORIGIN("approvedBy", approved_by),
-                                          ORIGIN("editedFrom", edited_from),
-                                          {0}};
+static const struct string_member of_origin[] = {ORIGIN("actor", actor),
+                                                 ORIGIN("via", via),
+                                                 ORIGIN("source", source),
+                                                 ORIGIN("session", session),
+                                                 ORIGIN("sessionKey", session_key),
+                                                 ORIGIN("user", user),
+                                                 ORIGIN("undoes", undoes),
+                                                 ORIGIN("trust", trust),
+                                                 ORIGIN("approvedBy", approved_by),
+                                                 ORIGIN("editedFrom", edited_from),
+                                                 {0}};
 
-static const char **slot(const struct member *member, const void *object)
+static const char **member_slot(const struct string_member *member, const void *object)
 {
     return (const char **)((const char *)object + member->offset);
 }
 
 /* NULL without memory. */
-static json_t *strings_json(const struct member *members, const void *object)
+static json_t *strings_json(const struct string_member *members, const void *object)
 {
     json_t *json = json_object();
     for (; json && members->name; members++) {
-        const char *text = *slot(members, object);
+        const char *text = *member_slot(members, object);
         if (text && json_object_set_new(json, members->name, json_text(view_str(text))) != 0) {
             json_decref(json);
             return NULL;
@@ -91,15 +91,15 @@ static json_t *strings_json(const struct member *members, const void *object)
     return json;
 }
 
-static int take_strings(const json_t *json, const struct member *members, struct arena *arena,
-                        void *object)
+static int read_string_members(const json_t *json, const struct string_member *members,
+                               struct arena *arena, void *object)
 {
     for (; members->name; members++) {
         struct ethos_view text = json_view(json, members->name);
         const char *copy = text.data ? arena_copy(arena, text) : NULL;
         if (text.data && !copy)
             return ETHOS_NOMEM;
-        *slot(members, object) = copy;
+        *member_slot(members, object) = copy;
     }
     return ETHOS_OK;
 }
@@ -195,7 +195,8 @@ static bool is_file(int dir, const char *name)
 }
 
 /* Which names there are, in order, drafts left out, and what is no file and so no call of ours. */
-static int list(int dir, struct arena *arena, struct dir_names *out, struct ethos_error *error)
+static int list_calls(int dir, struct arena *arena, struct dir_names *out,
+                      struct ethos_error *error)
 {
     if (dir_names(dir, arena, (size_t)OFFLINE_MAX_CALLS * 2, out) != 0)
         return err_errno(error, errno, FOLDER);
@@ -209,8 +210,8 @@ static int list(int dir, struct arena *arena, struct dir_names *out, struct etho
 
 /* ---- putting ---------------------------------------------------------------------------------- */
 
-static int check_room(int dir, const struct dir_names *names, size_t more,
-                      struct ethos_error *error)
+static int check_queue_room(int dir, const struct dir_names *names, size_t more,
+                            struct ethos_error *error)
 {
     uint64_t bytes = more;
     struct stat info;
@@ -225,7 +226,8 @@ static int check_room(int dir, const struct dir_names *names, size_t more,
     return err_hint(error, code, "see ethos doctor");
 }
 
-static int put_locked(struct offline *self, struct ethos_view text, struct ethos_error *error)
+static int write_call_locked(struct offline *self, struct ethos_view text,
+                             struct ethos_error *error)
 {
     int dir;
     char name[OFFLINE_NAME_SIZE];
@@ -235,9 +237,9 @@ static int put_locked(struct offline *self, struct ethos_view text, struct ethos
     if (code != ETHOS_OK)
         return code;
     arena_init(&arena);
-    code = list(dir, &arena, &names, error);
+    code = list_calls(dir, &arena, &names, error);
     if (code == ETHOS_OK)
-        code = check_room(dir, &names, text.size, error);
+        code = check_queue_room(dir, &names, text.size, error);
     uint64_t last = names.count ? strtoull(names.list[names.count - 1], NULL, 10) : 0;
     snprintf(name, sizeof name, "%012" PRIu64 "-%08x.json", last + 1, hash_crc32c(text));
     if (code == ETHOS_OK)
@@ -281,7 +283,7 @@ static int not_queued(int code, struct ethos_error *error)
     return *why.hint ? err_hint(error, code, "%s", why.hint) : code;
 }
 
-int queue_put(struct offline *self, const struct ethos_context *context,
+int queue_add(struct offline *self, const struct ethos_context *context,
               const struct ethos_origin *origin, const struct ethos_update *updates, size_t count,
               struct ethos_error *error)
 {
@@ -306,7 +308,7 @@ int queue_put(struct offline *self, const struct ethos_context *context,
     if (code == ETHOS_OK)
         code = queue_lock_put(self, self->setup.deadline_ms, &lock, error);
     if (code == ETHOS_OK) {
-        code = put_locked(self, str_view(&text), error);
+        code = write_call_locked(self, str_view(&text), error);
         os_close(lock);
     }
     str_release(&text);
@@ -323,7 +325,7 @@ int queue_list(struct offline *self, struct arena *arena, struct dir_names *out,
     int code = offline_folder(self, FOLDER, false, &dir, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
-    code = list(dir, arena, out, error);
+    code = list_calls(dir, arena, out, error);
     os_close(dir);
     return code;
 }
@@ -338,7 +340,7 @@ int queue_count(struct offline *self, struct offline_waiting *out, struct ethos_
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     arena_init(&arena);
-    code = list(dir, &arena, &names, error);
+    code = list_calls(dir, &arena, &names, error);
     if (names.count > 0)
         os_fstatat(dir, names.list[0], &info, AT_SYMLINK_NOFOLLOW);
     out->calls = names.count;
@@ -348,8 +350,8 @@ int queue_count(struct offline *self, struct offline_waiting *out, struct ethos_
     return code;
 }
 
-static int read_text(struct offline *self, const char *name, struct str *out,
-                     struct ethos_error *error)
+static int read_call_text(struct offline *self, const char *name, struct str *out,
+                          struct ethos_error *error)
 {
     int dir;
     int code = offline_folder(self, FOLDER, false, &dir, error);
@@ -360,7 +362,7 @@ static int read_text(struct offline *self, const char *name, struct str *out,
     return code;
 }
 
-static bool is_whole(const char *name, struct ethos_view text)
+static bool matches_checksum(const char *name, struct ethos_view text)
 {
     char crc[16];
     const char *dash = strchr(name, '-');
@@ -368,7 +370,7 @@ static bool is_whole(const char *name, struct ethos_view text)
     return dash && strcmp(dash, crc) == 0;
 }
 
-static int parse(struct ethos_view text, struct queue_call *out, struct ethos_error *error)
+static int parse_call(struct ethos_view text, struct queue_call *out, struct ethos_error *error)
 {
     json_t *json = NULL;
     struct update_batch batch = {0};
@@ -377,8 +379,9 @@ static int parse(struct ethos_view text, struct queue_call *out, struct ethos_er
         code = json_parse(text, FOLDER, &json, error);
     if (code != ETHOS_OK)
         return code;
-    if (take_strings(json_object_get(json, "context"), of_context, &out->arena, &out->context) ||
-        take_strings(json_object_get(json, "origin"), of_origin, &out->arena, &out->origin))
+    if (read_string_members(json_object_get(json, "context"), of_context, &out->arena,
+                            &out->context) ||
+        read_string_members(json_object_get(json, "origin"), of_origin, &out->arena, &out->origin))
         code = err_nomem(error);
     out->cleansed = json_is_true(json_object_get(json, OFFLINE_CLEANSED));
     json_decref(json);
@@ -404,11 +407,11 @@ int queue_read(struct offline *self, const char *name, struct queue_call *out,
     *out = (struct queue_call){0};
     arena_init(&out->arena);
     str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
-    int code = read_text(self, name, &text, error);
-    if (code == ETHOS_OK && !is_whole(name, str_view(&text)))
+    int code = read_call_text(self, name, &text, error);
+    if (code == ETHOS_OK && !matches_checksum(name, str_view(&text)))
         code = err_set(error, ETHOS_CORRUPT, FOLDER "/%s: not what was put there", name);
     else if (code == ETHOS_OK) {
-        code = parse(str_view(&text), out, error);
+        code = parse_call(str_view(&text), out, error);
         if (code != ETHOS_OK && code != ETHOS_NOMEM)
             code = err_set(error, ETHOS_CORRUPT, FOLDER "/%s: not a call that waits", name);
     }
@@ -501,7 +504,7 @@ int queue_refuse(struct offline *self, const char *name, const struct ethos_erro
     const struct ethos_host *host = self->setup.host;
     str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
     str_init(&kept, OFFLINE_FILE_BYTES);
-    int code = read_text(self, name, &text, error);
+    int code = read_call_text(self, name, &text, error);
     name_refused(name, str_view(&text), aside);
     if (code == ETHOS_OK &&
         print_refused(str_view(&text), host->now_ms(host->arg), why, &kept) != ETHOS_OK)

@@ -31,7 +31,7 @@ static bool is_passing(int code)
 }
 
 /* What the backend says when it is asked for a text that is to be changed. */
-static int ask(struct offline *self, const struct ethos_update *first)
+static int probe_backend(struct offline *self, const struct ethos_update *first)
 {
     static const struct ethos_read_how how = {.tail_bytes = 1};
     const struct ethos_host *host = self->setup.host;
@@ -53,8 +53,8 @@ static int do_call(struct offline *self, struct queue_call *call, struct ethos_e
                                   error);
 }
 
-static int put_aside(struct offline *self, const char *name, int code, struct ethos_error *why,
-                     struct ethos_error *error)
+static int refuse_call(struct offline *self, const char *name, int code, struct ethos_error *why,
+                       struct ethos_error *error)
 {
     why->code = code;
     log_line(self->setup.host, ETHOS_LOG_WARN,
@@ -75,7 +75,7 @@ static bool was_done(const struct queue_call *call, const struct ethos_error *wh
 }
 
 /* Does a call and strikes it off, or puts it aside. */
-static int settle_call(struct offline *self, const char *name, struct ethos_error *error)
+static int sync_call(struct offline *self, const char *name, struct ethos_error *error)
 {
     struct queue_call call;
     struct ethos_error why = {0};
@@ -86,13 +86,14 @@ static int settle_call(struct offline *self, const char *name, struct ethos_erro
         if (code != ETHOS_OK && was_done(&call, &why))
             code = ETHOS_OK;
         // One that cannot be read either refuses everything, not this call.
-        lasting = code != ETHOS_OK && !is_passing(code) && ask(self, call.updates) == ETHOS_OK;
+        lasting = code != ETHOS_OK && !is_passing(code) &&
+                  probe_backend(self, call.updates) == ETHOS_OK;
         queue_release(&call);
     }
     if (code == ETHOS_OK)
         return queue_drop(self, name, error);
     if (lasting)
-        return put_aside(self, name, code, &why, error);
+        return refuse_call(self, name, code, &why, error);
     if (error)
         *error = why;
     return code;
@@ -106,8 +107,8 @@ static int time_over(const struct offline *self, bool *out_later, struct ethos_e
 }
 
 /* Those that are there now; *out_left: some were left for later. */
-static int settle_calls(struct offline *self, int64_t until, size_t *out_count, bool *out_left,
-                        struct ethos_error *error)
+static int sync_calls(struct offline *self, int64_t until, size_t *out_count, bool *out_left,
+                      struct ethos_error *error)
 {
     struct arena arena;
     struct dir_names names;
@@ -117,7 +118,7 @@ static int settle_calls(struct offline *self, int64_t until, size_t *out_count, 
     for (; done < names.count && code == ETHOS_OK; done++) {
         if (done > 0 && os_monotonic_ms() >= until)
             break;
-        code = settle_call(self, names.list[done], error);
+        code = sync_call(self, names.list[done], error);
     }
     *out_count = names.count;
     *out_left = done < names.count;
@@ -125,13 +126,13 @@ static int settle_calls(struct offline *self, int64_t until, size_t *out_count, 
     return code;
 }
 
-static int settle_all(struct offline *self, int64_t until, bool *out_later,
+static int sync_until(struct offline *self, int64_t until, bool *out_later,
                       struct ethos_error *error)
 {
     size_t count;
     bool left;
     for (;;) {
-        int code = settle_calls(self, until, &count, &left, error);
+        int code = sync_calls(self, until, &count, &left, error);
         if (code != ETHOS_OK)
             return code;
         if (left)
@@ -152,7 +153,7 @@ int offline_drain(struct offline *self, enum offline_wish wish, bool *out_later,
     int code = queue_lock(self, wish == OFFLINE_READ ? 0 : wait_ms, &lock, error);
     if (code != ETHOS_OK)
         return code == ETHOS_BUSY ? time_over(self, out_later, error) : code;
-    code = settle_all(self, until, out_later, error);
+    code = sync_until(self, until, out_later, error);
     os_close(lock);
     return code;
 }
@@ -160,9 +161,9 @@ int offline_drain(struct offline *self, enum offline_wish wish, bool *out_later,
 /* ---- sync -------------------------------------------------------------------------------------- */
 
 /* What came of an update: told by the backend, or not told of yet. */
-enum mark { UNTOLD, TOLD, AWAY /* it was not done */, LOST /* it may have been done */ };
+enum delivery_state { UNTOLD, TOLD, AWAY /* it was not done */, LOST /* it may have been done */ };
 
-struct attempt {
+struct delivery {
     const struct ethos_update *updates;
     size_t count;
     const struct ethos_sync_how *how;
@@ -170,22 +171,22 @@ struct attempt {
     char made[UUID_SIZE];
     bool sent;
     bool once;                  /* a repeat is known there */
-    enum mark *marks;           /* of each update */
+    enum delivery_state *marks; /* of each update */
     struct ethos_error lost;    /* why */
     struct ethos_error refused; /* the first that was told to have failed */
 };
 
 /* What was lost on the way may have been done, so it can only wait where a repeat is known. */
-static enum mark judge(const struct attempt *attempt, int code)
+static enum delivery_state classify_result(const struct delivery *attempt, int code)
 {
     return code == ETHOS_BUSY ? AWAY : code == ETHOS_IO && attempt->once ? LOST : TOLD;
 }
 
-static void note_outcome(void *arg, const struct ethos_outcome *outcome)
+static void record_delivery(void *arg, const struct ethos_outcome *outcome)
 {
-    struct attempt *attempt = arg;
+    struct delivery *attempt = arg;
     bool failed = outcome->kind == ETHOS_OUTCOME_FAILED && outcome->error;
-    enum mark mark = failed ? judge(attempt, outcome->error->code) : TOLD;
+    enum delivery_state mark = failed ? classify_result(attempt, outcome->error->code) : TOLD;
     for (size_t i = 0; i < attempt->count; i++)
         if (strcmp(attempt->updates[i].scope, outcome->scope) == 0)
             attempt->marks[i] = mark;
@@ -198,8 +199,9 @@ static void note_outcome(void *arg, const struct ethos_outcome *outcome)
 }
 
 /* Each key once. */
-static void tell(const struct ethos_update *updates, size_t count, const struct ethos_sync_how *how,
-                 enum ethos_outcome_kind kind, const struct ethos_error *error)
+static void report_each_key(const struct ethos_update *updates, size_t count,
+                            const struct ethos_sync_how *how, enum ethos_outcome_kind kind,
+                            const struct ethos_error *error)
 {
     for (size_t i = 0; how->each && i < count; i++) {
         bool told = false;
@@ -217,7 +219,8 @@ static void tell(const struct ethos_update *updates, size_t count, const struct 
 }
 
 /* Those that are marked so; the caller frees them. NULL: no memory. */
-static struct ethos_update *pick(const struct attempt *attempt, unsigned marks, size_t *out_count)
+static struct ethos_update *select_marked(const struct delivery *attempt, unsigned marks,
+                                          size_t *out_count)
 {
     struct ethos_update *some = calloc(attempt->count, sizeof *some);
     *out_count = 0;
@@ -228,24 +231,24 @@ static struct ethos_update *pick(const struct attempt *attempt, unsigned marks, 
 }
 
 /* Keeps those that are marked so, and says that. Of some that are `lost` it stays unknown when they cannot be kept. */
-static int keep_marked(struct offline *self, const struct ethos_context *context,
-                       const struct attempt *attempt, unsigned marks, bool lost,
-                       struct ethos_error *error)
+static int queue_marked(struct offline *self, const struct ethos_context *context,
+                        const struct delivery *attempt, unsigned marks, bool lost,
+                        struct ethos_error *error)
 {
     struct ethos_error why = {0};
     size_t count;
-    struct ethos_update *rest = pick(attempt, marks, &count);
+    struct ethos_update *rest = select_marked(attempt, marks, &count);
     int code = !rest       ? err_nomem(&why)
-               : count > 0 ? queue_put(self, context, &attempt->origin, rest, count, &why)
+               : count > 0 ? queue_add(self, context, &attempt->origin, rest, count, &why)
                            : ETHOS_OK;
     if (code != ETHOS_OK && lost) {
         why = attempt->lost;
         code = ETHOS_IO;
     }
     if (rest)
-        tell(rest, count, attempt->how,
-             code == ETHOS_OK ? ETHOS_OUTCOME_QUEUED : ETHOS_OUTCOME_FAILED,
-             code == ETHOS_OK ? NULL : &why);
+        report_each_key(rest, count, attempt->how,
+                        code == ETHOS_OK ? ETHOS_OUTCOME_QUEUED : ETHOS_OUTCOME_FAILED,
+                        code == ETHOS_OK ? NULL : &why);
     free(rest);
     if (code != ETHOS_OK && error)
         *error = why;
@@ -253,12 +256,12 @@ static int keep_marked(struct offline *self, const struct ethos_context *context
 }
 
 /* A backend that is there will not say more of it when it is asked later. */
-static void tell_lost(struct attempt *attempt)
+static void report_lost(struct delivery *attempt)
 {
     size_t count;
-    struct ethos_update *lost = pick(attempt, 1u << LOST, &count);
+    struct ethos_update *lost = select_marked(attempt, 1u << LOST, &count);
     if (lost)
-        tell(lost, count, attempt->how, ETHOS_OUTCOME_FAILED, &attempt->lost);
+        report_each_key(lost, count, attempt->how, ETHOS_OUTCOME_FAILED, &attempt->lost);
     free(lost);
     for (size_t i = 0; i < attempt->count; i++)
         if (attempt->marks[i] == LOST)
@@ -266,11 +269,11 @@ static void tell_lost(struct attempt *attempt)
 }
 
 static int sync_marked(struct offline *self, const struct ethos_context *context,
-                       struct attempt *attempt, struct ethos_error *error)
+                       struct delivery *attempt, struct ethos_error *error)
 {
     const struct ethos_sync_how how = {.origin = &attempt->origin,
                                        .flags = attempt->how->flags,
-                                       .each = note_outcome,
+                                       .each = record_delivery,
                                        .arg = attempt};
     int code = offline_reach(self, OFFLINE_WRITE, error);
     if (code != ETHOS_OK)
@@ -284,7 +287,7 @@ static int sync_marked(struct offline *self, const struct ethos_context *context
 }
 
 /* Whether it is not known what became of something, which asking again would tell. */
-static bool is_lost(struct attempt *attempt, int code, const struct ethos_error *why)
+static bool is_lost(struct delivery *attempt, int code, const struct ethos_error *why)
 {
     bool lost = false;
     for (size_t i = 0; i < attempt->count && !lost; i++)
@@ -297,19 +300,19 @@ static bool is_lost(struct attempt *attempt, int code, const struct ethos_error 
 }
 
 static int sync_or_keep(struct offline *self, const struct ethos_context *context,
-                        struct attempt *attempt, struct ethos_error *error)
+                        struct delivery *attempt, struct ethos_error *error)
 {
     struct ethos_error why = {0};
     int code = sync_marked(self, context, attempt, &why);
     bool lost = is_lost(attempt, code, &why);
     bool behind = code == ETHOS_IO && !attempt->sent && self->inner; // one that was lost before
     bool away = code == ETHOS_BUSY ||
-                ((lost || behind) && ask(self, attempt->updates) == ETHOS_BUSY);
+                ((lost || behind) && probe_backend(self, attempt->updates) == ETHOS_BUSY);
     if (lost && !away)
-        tell_lost(attempt);
+        report_lost(attempt);
     bool whole = away && (code == ETHOS_BUSY || code == ETHOS_IO);
     unsigned marks = 1u << AWAY | 1u << LOST | (whole ? 1u << UNTOLD : 0);
-    int kept = keep_marked(self, context, attempt, marks, lost && away, whole ? &why : NULL);
+    int kept = queue_marked(self, context, attempt, marks, lost && away, whole ? &why : NULL);
     if (!whole)
         kept = code; // what else went wrong is the answer
     else if (kept == ETHOS_OK && attempt->refused.code != ETHOS_OK) { // so it is when it came later
@@ -322,7 +325,7 @@ static int sync_or_keep(struct offline *self, const struct ethos_context *contex
 }
 
 /* An id of its own is given to a call that has none, before it is sent: one that got lost can be repeated then. */
-static int name_attempt(struct attempt *attempt, struct ethos_error *error)
+static int name_attempt(struct delivery *attempt, struct ethos_error *error)
 {
     if (attempt->how->origin)
         attempt->origin = *attempt->how->origin;
@@ -346,7 +349,7 @@ int offline_sync(struct ethos_provider *provider, const struct ethos_context *co
                    ? self->inner->ops->sync(self->inner, context, updates, count, how, error)
                    : code;
     }
-    struct attempt attempt = {.updates = updates, .count = count, .how = how};
+    struct delivery attempt = {.updates = updates, .count = count, .how = how};
     int code = name_attempt(&attempt, error);
     if (code != ETHOS_OK)
         return code;

@@ -29,7 +29,7 @@
 #define NAME_SIZE (2 * NAME_HALF + 2)
 #define MAX_FILES 100000 /* looked at in one go */
 
-struct record {
+struct cached_text {
     bool there;
     uint64_t offset, total;
     int64_t mtime_ms, known_ms;
@@ -38,7 +38,7 @@ struct record {
 };
 
 /* A scope's texts have names that begin alike. */
-static void make_name(const char *scope, const char *key, char out[NAME_SIZE])
+static void make_cache_name(const char *scope, const char *key, char out[NAME_SIZE])
 {
     char of_scope[HASH_HEX_SIZE], of_key[HASH_HEX_SIZE];
     hash_hex(view_str(scope), of_scope);
@@ -48,7 +48,7 @@ static void make_name(const char *scope, const char *key, char out[NAME_SIZE])
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-static bool parse(struct ethos_view file, struct record *out)
+static bool parse_cached(struct ethos_view file, struct cached_text *out)
 {
     struct ethos_view rest = file, line;
     char head[HEAD_BYTES], revision[ETHOS_REVISION_SIZE];
@@ -68,7 +68,8 @@ static bool parse(struct ethos_view file, struct record *out)
 }
 
 /* out_record points into *out_file. False: not known. */
-static bool load(int dir, const char *name, struct str *out_file, struct record *out_record)
+static bool load_cached(int dir, const char *name, struct str *out_file,
+                        struct cached_text *out_record)
 {
     struct stat info;
     int fd = os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
@@ -76,13 +77,14 @@ static bool load(int dir, const char *name, struct str *out_file, struct record 
         return false;
     bool known = os_fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
                  os_read_all(fd, out_file, ETHOS_MAX_STORE_BYTES) == 0 &&
-                 parse(str_view(out_file), out_record);
+                 parse_cached(str_view(out_file), out_record);
     out_record->known_ms = (int64_t)info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1000000;
     os_close(fd);
     return known;
 }
 
-static int give(struct offline *self, const struct record *record, struct ethos_text *out)
+static int copy_cached_out(struct offline *self, const struct cached_text *record,
+                           struct ethos_text *out)
 {
     const struct ethos_host *host = self->setup.host;
     size_t size = record->text.size;
@@ -112,14 +114,14 @@ int known_read(struct offline *self, const char *scope, const char *key,
     int dir;
     char name[NAME_SIZE];
     struct str file;
-    struct record record = {0};
+    struct cached_text record = {0};
     if (!self->cached || offline_folder(self, FOLDER, false, &dir, NULL) != ETHOS_OK)
         return ETHOS_BUSY;
     str_init(&file, ETHOS_MAX_STORE_BYTES + 1);
-    make_name(scope, key, name);
-    int code = !load(dir, name, &file, &record) ? ETHOS_BUSY
-               : record.there                   ? give(self, &record, out_text)
-                                                : ETHOS_NOTFOUND;
+    make_cache_name(scope, key, name);
+    int code = !load_cached(dir, name, &file, &record) ? ETHOS_BUSY
+               : record.there                          ? copy_cached_out(self, &record, out_text)
+                                                       : ETHOS_NOTFOUND;
     if (code == ETHOS_NOTFOUND)
         out_text->known_ms = record.known_ms;
     os_close(dir);
@@ -129,7 +131,7 @@ int known_read(struct offline *self, const char *scope, const char *key,
 
 /* ---- keeping ---------------------------------------------------------------------------------- */
 
-static void print(const struct ethos_text *text, struct str *out)
+static void print_cached(const struct ethos_text *text, struct str *out)
 {
     struct ethos_view body = text ? view_of(text->data, text->size) : VIEW("");
     char crc[CRC_SIZE + 1];
@@ -146,7 +148,7 @@ static void print(const struct ethos_text *text, struct str *out)
 }
 
 /* Whether what is kept says all that this text does. */
-static bool says(const struct record *kept, const struct ethos_text *text)
+static bool is_covered_by_cached(const struct cached_text *kept, const struct ethos_text *text)
 {
     if (!text || !kept->there)
         return !text && !kept->there;
@@ -156,7 +158,7 @@ static bool says(const struct record *kept, const struct ethos_text *text)
 }
 
 /* By a draft of our own: two processes may do this at once. */
-static int put(struct offline *self, int dir, const char *name, struct ethos_view file)
+static int write_cached(struct offline *self, int dir, const char *name, struct ethos_view file)
 {
     char draft[NAME_SIZE + 32];
     uint64_t number;
@@ -176,7 +178,7 @@ static int put(struct offline *self, int dir, const char *name, struct ethos_vie
     return failed ? -1 : 0;
 }
 
-static void touch(struct offline *self, int dir, const char *name)
+static void touch_cached(struct offline *self, int dir, const char *name)
 {
     const struct ethos_host *host = self->setup.host;
     int fd = os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
@@ -186,36 +188,36 @@ static void touch(struct offline *self, int dir, const char *name)
     os_close(fd);
 }
 
-static void keep_in(struct offline *self, int dir, const char *name, const struct ethos_text *text,
-                    bool refresh)
+static void store_in_folder(struct offline *self, int dir, const char *name,
+                            const struct ethos_text *text, bool refresh)
 {
     struct str file;
-    struct record kept = {0};
+    struct cached_text kept = {0};
     struct stat info;
     if (refresh && os_fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
         return;
     str_init(&file, ETHOS_MAX_STORE_BYTES + HEAD_BYTES);
-    if (load(dir, name, &file, &kept) && says(&kept, text)) {
-        touch(self, dir, name);
+    if (load_cached(dir, name, &file, &kept) && is_covered_by_cached(&kept, text)) {
+        touch_cached(self, dir, name);
     } else {
         str_clear(&file);
-        print(text, &file);
+        print_cached(text, &file);
         // what is kept is another text: rather none than that one for this
-        if (str_code(&file) != ETHOS_OK || put(self, dir, name, str_view(&file)) != 0)
+        if (str_code(&file) != ETHOS_OK || write_cached(self, dir, name, str_view(&file)) != 0)
             os_unlinkat(dir, name, 0);
     }
     str_release(&file);
 }
 
-void known_keep(struct offline *self, const char *scope, const char *key,
-                const struct ethos_text *text, bool refresh)
+void text_cache_store(struct offline *self, const char *scope, const char *key,
+                      const struct ethos_text *text, bool refresh)
 {
     int dir;
     char name[NAME_SIZE];
     if (!self->cached || offline_folder(self, FOLDER, !refresh, &dir, NULL) != ETHOS_OK)
         return;
-    make_name(scope, key, name);
-    keep_in(self, dir, name, text, refresh);
+    make_cache_name(scope, key, name);
+    store_in_folder(self, dir, name, text, refresh);
     os_close(dir);
 }
 
@@ -229,7 +231,7 @@ int known_forget(struct offline *self, const char *scope, struct ethos_error *er
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     arena_init(&arena);
-    make_name(scope, "", name);
+    make_cache_name(scope, "", name);
     if (dir_names(dir, &arena, MAX_FILES, &names) != 0)
         code = err_errno(error, errno, FOLDER);
     for (size_t i = 0; i < names.count && code == ETHOS_OK; i++) {

@@ -58,8 +58,8 @@ bool found_chunks_has(const struct ethos_turn *turn, const struct recall_hit *hi
 
 /* ---- headings -------------------------------------------------------------------------------- */
 
-static int add_heading(struct found_chunks *self, struct heading_list *list, size_t offset,
-                       unsigned level, struct ethos_view text)
+static int add_heading_row(struct found_chunks *self, struct heading_list *list, size_t offset,
+                           unsigned level, struct ethos_view text)
 {
     struct heading *rows = arena_grow(&self->arena, list->rows, list->count, &list->capacity,
                                       sizeof *rows);
@@ -76,12 +76,12 @@ static int read_headings(struct found_chunks *self, struct heading_list *list,
 {
     struct ethos_view rest = part, line;
     struct fence fence = {0};
-    int code = add_heading(self, list, (size_t)(part.data - list->whole), 0, VIEW(""));
+    int code = add_heading_row(self, list, (size_t)(part.data - list->whole), 0, VIEW(""));
     while (code == ETHOS_OK && view_line(&rest, &line)) {
         unsigned level = fence_line(&fence, line) ? 0 : markdown_heading(line);
         if (level > 0)
-            code = add_heading(self, list, (size_t)(line.data - list->whole), level,
-                               markdown_heading_text(line));
+            code = add_heading_row(self, list, (size_t)(line.data - list->whole), level,
+                                   markdown_heading_text(line));
     }
     return code;
 }
@@ -141,8 +141,8 @@ static bool is_chosen(const struct found_chunks *self, struct ethos_view text)
     return false;
 }
 
-static int choose(struct found_chunks *self, const struct recall_hit *hit, struct ethos_view text,
-                  bool *out_taken)
+static int choose_chunk(struct found_chunks *self, const struct recall_hit *hit,
+                        struct ethos_view text, bool *out_taken)
 {
     uint64_t chars = utf8_units(text) + sizeof BLANK_LINE - 1,
              bytes = text.size + sizeof BLANK_LINE - 1;
@@ -177,7 +177,7 @@ int found_chunks_add(struct found_chunks *self, const struct recall_hit *hit, bo
     str_add(&text, view_trim_end(hit->unit));
     int code = list ? str_code(&text) : ETHOS_NOMEM;
     if (code == ETHOS_OK && !is_chosen(self, str_view(&text)))
-        code = choose(self, hit, str_view(&text), out_taken);
+        code = choose_chunk(self, hit, str_view(&text), out_taken);
     str_release(&text);
     return code;
 }
@@ -203,14 +203,14 @@ static void write_rows(struct found_chunks *self, struct str *out)
 }
 
 /* Where they go: before the newest entries, or where those would stand. */
-static size_t find_place(const struct render_result *result)
+static size_t find_insert_offset(const struct render_result *result)
 {
     const struct render_part *memory = &result->parts[ETHOS_SECTION_MEMORY];
     const struct render_part *user = &result->parts[ETHOS_SECTION_USER];
     return memory->shown ? memory->start : user->shown ? user->start + user->size : 0;
 }
 
-static int insert(struct str *text, size_t at, struct ethos_view what)
+static int insert_text(struct str *text, size_t at, struct ethos_view what)
 {
     struct str joined;
     str_init(&joined, text->ceiling);
@@ -226,8 +226,8 @@ static int insert(struct str *text, size_t at, struct ethos_view what)
     return ETHOS_NOMEM;
 }
 
-static void note_place(struct render_result *result, struct ethos_view heading, size_t at,
-                       struct ethos_view what)
+static void record_inserted_part(struct render_result *result, struct ethos_view heading, size_t at,
+                                 struct ethos_view what)
 {
     struct render_part *memory = &result->parts[ETHOS_SECTION_MEMORY];
     for (size_t i = 0; i < ETHOS_SECTIONS; i++)
@@ -249,7 +249,7 @@ int found_chunks_place(struct found_chunks *self, struct str *text, struct rende
                        size_t *out_size)
 {
     struct str what;
-    size_t at = find_place(result);
+    size_t at = find_insert_offset(result);
     bool shown = result->parts[ETHOS_SECTION_MEMORY].shown;
     *out_size = 0;
     if (self->count == 0)
@@ -258,9 +258,9 @@ int found_chunks_place(struct found_chunks *self, struct str *text, struct rende
     str_adds(&what, shown ? "" : at > 0 ? BLANK_LINE HEADING : HEADING);
     write_rows(self, &what);
     str_adds(&what, shown || (at == 0 && text->size > 0) ? BLANK_LINE : "");
-    int code = str_code(&what) ? ETHOS_NOMEM : insert(text, at, str_view(&what));
+    int code = str_code(&what) ? ETHOS_NOMEM : insert_text(text, at, str_view(&what));
     if (code == ETHOS_OK) {
-        note_place(result, VIEW(HEADING), at, str_view(&what));
+        record_inserted_part(result, VIEW(HEADING), at, str_view(&what));
         *out_size = what.size;
     }
     str_release(&what);

@@ -27,7 +27,7 @@
 /* ---- reading and rendering ----------------------------------------------------------------- */
 
 /* A workspace whose memory cannot be told hides nothing else, and is not hidden itself. */
-static void note_workspace(const struct ethos_context *context, struct ethos_section *section)
+static void set_workspace_error(const struct ethos_context *context, struct ethos_section *section)
 {
     if (!context->workspace_error || !context->workspace_shown)
         return;
@@ -41,7 +41,7 @@ static void note_workspace(const struct ethos_context *context, struct ethos_sec
  * MEMORY.md of the home may be an index of notes or another log. By itself it is shown when some line of it
  * has its note; after LOOKS lines without, nobody looks further.
  */
-static void judge_global(struct ethos_turn *turn, struct ethos_section *section)
+static void check_global_is_log(struct ethos_turn *turn, struct ethos_section *section)
 {
     enum { LOOKS = 64 };
     struct index_entry entry;
@@ -66,13 +66,13 @@ bool notes_global_shown(struct ethos_turn *turn)
     if (!turn->context.global_scope)
         return false;
     section.code = notes_read(turn, section.scope, section.key, &section.text, NULL);
-    judge_global(turn, &section);
+    check_global_is_log(turn, &section);
     notes_free(turn, &section.text);
     return section.code == ETHOS_OK;
 }
 
-static int fetch(struct ethos_turn *turn, uint64_t tail_bytes, bool receipt,
-                 struct ethos_error *error)
+static int fetch_sections(struct ethos_turn *turn, uint64_t tail_bytes, bool receipt,
+                          struct ethos_error *error)
 {
     struct ethos_section *sections = turn->ethos->sections;
     struct ethos_read_how how = {tail_bytes, receipt ? ETHOS_READ_REVISION : 0u};
@@ -84,8 +84,8 @@ static int fetch(struct ethos_turn *turn, uint64_t tail_bytes, bool receipt,
     int code = turn->provider->ops->prefetch(turn->provider, &turn->context, &how, sections,
                                              ETHOS_SECTIONS, error);
     if (code == ETHOS_OK) {
-        note_workspace(&turn->context, &sections[ETHOS_SECTION_WORKSPACE]);
-        judge_global(turn, &sections[ETHOS_SECTION_GLOBAL]);
+        set_workspace_error(&turn->context, &sections[ETHOS_SECTION_WORKSPACE]);
+        check_global_is_log(turn, &sections[ETHOS_SECTION_GLOBAL]);
     }
     return code;
 }
@@ -93,7 +93,7 @@ static int fetch(struct ethos_turn *turn, uint64_t tail_bytes, bool receipt,
 /* ---- what is out of reach ------------------------------------------------------------------ */
 
 /* The time of the oldest text that is not as it is now; 0: all are. */
-static int64_t oldest(const struct ethos_section *sections)
+static int64_t oldest_cached_ms(const struct ethos_section *sections)
 {
     int64_t known_ms = 0;
     for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
@@ -108,7 +108,7 @@ static int64_t oldest(const struct ethos_section *sections)
 static void make_note(const struct ethos_section *sections, char out[NOTE_SIZE])
 {
     char iso[CLOCK_ISO_SIZE];
-    int64_t known_ms = oldest(sections);
+    int64_t known_ms = oldest_cached_ms(sections);
     *out = 0;
     if (!known_ms)
         return;
@@ -189,7 +189,7 @@ static int fetch_and_render(struct ethos_turn *turn, struct render_options optio
     for (;; tail *= 4) {
         options.final = tail > TAIL_BYTES;
         struct render_input inputs[ETHOS_SECTIONS] = {0};
-        int code = fetch(turn, tail, receipt, error);
+        int code = fetch_sections(turn, tail, receipt, error);
         if (code != ETHOS_OK)
             return code;
         for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
@@ -271,8 +271,8 @@ static bool has_query(const struct ethos_turn *turn)
 }
 
 /* Takes from what sections may have what the query may: always as much, so that they stay the same. */
-static struct recalled_limits reserve(const struct ethos_turn *turn,
-                                      struct ethos_prefetch_options *given, uint64_t *cap)
+static struct recalled_limits reserve_for_query(const struct ethos_turn *turn,
+                                                struct ethos_prefetch_options *given, uint64_t *cap)
 {
     struct recalled_limits limits = {.quick = given->quick != 0,
                                      .said = given->no_sessions == 0,
@@ -303,10 +303,10 @@ static struct chunk_room chunk_room(const struct ethos_turn *turn,
 }
 
 /* What the query finds. *sections: the size of those, which entries of memory may become part of. */
-static int add_found(struct ethos_turn *turn, const struct ethos_prefetch_options *given,
-                     uint64_t cap, struct recalled_limits *limits, struct str *text,
-                     struct render_result *result, size_t *sections, struct recalled_found *found,
-                     struct ethos_error *error)
+static int add_recalled(struct ethos_turn *turn, const struct ethos_prefetch_options *given,
+                        uint64_t cap, struct recalled_limits *limits, struct str *text,
+                        struct render_result *result, size_t *sections,
+                        struct recalled_found *found, struct ethos_error *error)
 {
     struct found_chunks chunks;
     size_t size = 0;
@@ -326,8 +326,9 @@ static int add_found(struct ethos_turn *turn, const struct ethos_prefetch_option
 
 /* ---- the receipt --------------------------------------------------------------------------- */
 
-static struct ethos_omission *omit(struct ethos_block *block, const struct ethos_section *section,
-                                   const char *reason, uint64_t chars, uint64_t bytes)
+static struct ethos_omission *add_omission(struct ethos_block *block,
+                                           const struct ethos_section *section, const char *reason,
+                                           uint64_t chars, uint64_t bytes)
 {
     struct ethos_omission *row = &block->omitted[block->omitted_count++];
     memcpy(row->scope, section->scope, sizeof row->scope);
@@ -342,18 +343,18 @@ static void list_omissions(struct ethos_block *block, const struct ethos_section
                            const struct render_part *part)
 {
     if (section->code != ETHOS_OK)
-        omit(block, section, "unreadable", 0, section->text.total);
+        add_omission(block, section, "unreadable", 0, section->text.total);
     if (part->cut_bytes > 0)
-        omit(block, section, "budget", part->cut_chars ? part->cut_chars : part->cut_bytes,
-             part->cut_bytes); // uncounted: a character has a byte at least
+        add_omission(block, section, "budget", part->cut_chars ? part->cut_chars : part->cut_bytes,
+                     part->cut_bytes); // uncounted: a character has a byte at least
     if (part->guard_bytes > 0)
-        omit(block, section, "guard", part->guard_chars, part->guard_bytes);
+        add_omission(block, section, "guard", part->guard_chars, part->guard_bytes);
     if (part->secret_bytes > 0)
-        omit(block, section, "secret", part->secret_chars, part->secret_bytes);
+        add_omission(block, section, "secret", part->secret_chars, part->secret_bytes);
 }
 
-static int add_source(struct ethos_block *block, const struct ethos_turn *turn,
-                      const struct ethos_section *section, struct ethos_error *error)
+static int add_block_source(struct ethos_block *block, const struct ethos_turn *turn,
+                            const struct ethos_section *section, struct ethos_error *error)
 {
     struct ethos_source *row = &block->sources[block->source_count++];
     memcpy(row->scope, section->scope, sizeof row->scope);
@@ -381,7 +382,7 @@ static int fill_receipt(struct ethos_block *block, const struct ethos_turn *turn
             continue;
         list_omissions(block, &sections[i], &result->parts[i]);
         if (sections[i].code == ETHOS_OK)
-            code = add_source(block, turn, &sections[i], error);
+            code = add_block_source(block, turn, &sections[i], error);
     }
     block->user_memory = part_view(block, &result->parts[ETHOS_SECTION_USER]);
     block->project_memory = part_view(block, &result->parts[ETHOS_SECTION_MEMORY]);
@@ -393,7 +394,7 @@ static int fill_receipt(struct ethos_block *block, const struct ethos_turn *turn
 /* ---- the block ----------------------------------------------------------------------------- */
 
 /* A file that exists but could not be read does not hide the others, and is not hidden itself. */
-static void note_unreadable(struct ethos_block *block, const struct ethos_section *sections)
+static void add_unreadable(struct ethos_block *block, const struct ethos_section *sections)
 {
     for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
         if (sections[i].code == ETHOS_OK || sections[i].code == ETHOS_NOTFOUND)
@@ -422,7 +423,7 @@ static int make_block(struct ethos_turn *turn, struct str *text, size_t sections
     struct ethos_block *block = calloc(1, sizeof *block);
     if (!block)
         return err_nomem(error);
-    note_unreadable(block, turn->ethos->sections);
+    add_unreadable(block, turn->ethos->sections);
     if (text->size == 0 && block->code == ETHOS_OK) {
         free(block);
         *out_block = NULL;
@@ -430,7 +431,7 @@ static int make_block(struct ethos_turn *turn, struct str *text, size_t sections
     }
     char note[NOTE_SIZE];
     make_note(turn->ethos->sections, note);
-    block->known_ms = oldest(turn->ethos->sections);
+    block->known_ms = oldest_cached_ms(turn->ethos->sections);
     for (size_t i = 0; i < ETHOS_SECTIONS; i++)
         block->chars += result->parts[i].chars;
     if (*note && view_ends(view_of(text->data, sections), view_str(note)))
@@ -489,13 +490,13 @@ int ethos_prefetch(struct ethos_turn *turn, const struct ethos_prefetch_options 
     int code = choose_options(turn, &own, &options, error);
     if (code != ETHOS_OK)
         return code;
-    struct recalled_limits limits = reserve(turn, &own, &options.cap);
+    struct recalled_limits limits = reserve_for_query(turn, &own, &options.cap);
     const uint64_t cap = options.cap;
     str_init(&text, ETHOS_MAX_STORE_BYTES);
     code = render_sections(turn, &own, &options, &text, &result, error);
     size_t sections = text.size;
     if (code == ETHOS_OK)
-        code = add_found(turn, &own, cap, &limits, &text, &result, &sections, &found, error);
+        code = add_recalled(turn, &own, cap, &limits, &text, &result, &sections, &found, error);
     if (code == ETHOS_OK)
         code = make_block(turn, &text, sections, &result, own.receipt != 0, out_block, error);
     if (code == ETHOS_OK && *out_block) {

@@ -92,7 +92,7 @@ static char *join_words(const struct matched_words *words)
     return str_steal(&text, NULL);
 }
 
-static int note_found(struct section *self, const struct recall_hit *hit)
+static int record_found(struct section *self, const struct recall_hit *hit)
 {
     struct recalled_found *found = self->found;
     if (!found)
@@ -125,7 +125,7 @@ void recalled_found_release(struct recalled_found *found)
 /* ---- the section --------------------------------------------------------------------------- */
 
 /* What does not fit is left out; a shorter passage behind it may. */
-static int add_passage(struct section *self, const struct recall_hit *hit, bool *out_added)
+static int add_recalled_passage(struct section *self, const struct recall_hit *hit, bool *out_added)
 {
     struct str out;
     *out_added = false;
@@ -138,7 +138,7 @@ static int add_passage(struct section *self, const struct recall_hit *hit, bool 
         code = str_add(self->text, str_view(&out));
         self->chars += chars;
         *out_added = code == ETHOS_OK;
-        code = code ? code : note_found(self, hit);
+        code = code ? code : record_found(self, hit);
     }
     str_release(&out);
     return code == ETHOS_LIMIT ? ETHOS_OK : code;
@@ -151,17 +151,17 @@ static int add_chunk(struct section *self, const struct recall_hit *hit)
     int code = ETHOS_OK;
     if (self->limits->placed) {
         code = found_chunks_add(self->limits->placed, hit, &added);
-        return code == ETHOS_OK && added ? note_found(self, hit) : code;
+        return code == ETHOS_OK && added ? record_found(self, hit) : code;
     }
     if (self->chunks < self->limits->chunks)
-        code = add_passage(self, hit, &added);
+        code = add_recalled_passage(self, hit, &added);
     self->chunks += added;
     if (self->found)
         self->found->left_out += !added;
     return code;
 }
 
-static int add_hit(void *arg, const struct recall_hit *hit)
+static int add_recalled_hit(void *arg, const struct recall_hit *hit)
 {
     struct section *self = arg;
     bool added;
@@ -169,7 +169,7 @@ static int add_hit(void *arg, const struct recall_hit *hit)
         !is_scope_shown(self->turn, hit->scope, hit->key))
         return ETHOS_OK;
     return found_chunks_has(self->turn, hit) ? add_chunk(self, hit)
-                                             : add_passage(self, hit, &added);
+                                             : add_recalled_passage(self, hit, &added);
 }
 
 int recalled_section_add(struct ethos_turn *turn, const struct recalled_limits *limits,
@@ -188,7 +188,7 @@ int recalled_section_add(struct ethos_turn *turn, const struct recalled_limits *
                                    .encode_ms = limits->quick ? 0 : ENCODE_MS,
                                    .evidence = RECALLED_EVIDENCE,
                                    .said = limits->said ? RECALL_SAID_PROJECT : RECALL_SAID_NONE};
-    int code = recall_ask(turn, &ask, add_hit, &section, &report, &why);
+    int code = recall_search(turn, &ask, add_recalled_hit, &section, &report, &why);
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code != ETHOS_OK)

@@ -15,7 +15,7 @@
 /* ---- digest --------------------------------------------------------------------------------- */
 
 /* The length goes before the bytes, so that no two lists of texts look the same. */
-static void add_text(struct str *out, struct ethos_view text)
+static void add_sized_text(struct str *out, struct ethos_view text)
 {
     if (text.data)
         str_printf(out, "%zu:", text.size);
@@ -33,9 +33,9 @@ int once_digest(const struct ethos_update *updates, size_t count, const char *sc
         if (strcmp(updates[i].scope, scope) != 0)
             continue;
         str_printf(&text, "%d:", (int)updates[i].action);
-        add_text(&text, view_str(updates[i].key));
-        add_text(&text, updates[i].text);
-        add_text(&text, view_str(updates[i].if_match));
+        add_sized_text(&text, view_str(updates[i].key));
+        add_sized_text(&text, updates[i].text);
+        add_sized_text(&text, view_str(updates[i].if_match));
     }
     int code = str_code(&text);
     if (code == ETHOS_OK)

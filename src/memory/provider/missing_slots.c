@@ -12,15 +12,15 @@
 
 #define ELSEWHERE "another memory.provider may, such as markdown"
 
-static int refuse(const char *backend, const char *what, const char *next,
-                  struct ethos_error *error)
+static int refuse_unsupported(const char *backend, const char *what, const char *next,
+                              struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_UNSUPPORTED, "this backend (%s) cannot %s", backend, what);
     return err_hint(error, code, "%s", next);
 }
 
 /* Every function below has the same body: self, its table's name, what it cannot, what to do instead. */
-#define REFUSE(what, next) return refuse(self->ops->name, what, next, error)
+#define REFUSE(what, next) return refuse_unsupported(self->ops->name, what, next, error)
 
 /* ---- provider ------------------------------------------------------------------------------ */
 
@@ -380,12 +380,12 @@ const struct ethos_sessions_ops slots_no_sessions = {
 
 /* ---- mandatory members --------------------------------------------------------------------- */
 
-struct member {
+struct required_slot {
     const char *name;
     bool there;
 };
 
-static const char *lacking(const struct member *members, size_t count)
+static const char *find_missing_slot(const struct required_slot *members, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!members[i].there)
@@ -395,32 +395,32 @@ static const char *lacking(const struct member *members, size_t count)
 
 const char *slots_provider_lacks(const struct ethos_provider_ops *ops)
 {
-    const struct member members[] = {{"name", ops->name},
-                                     {"close", ops->close},
-                                     {"prefetch", ops->prefetch},
-                                     {"sync", ops->sync}};
-    return lacking(members, sizeof members / sizeof *members);
+    const struct required_slot members[] = {{"name", ops->name},
+                                            {"close", ops->close},
+                                            {"prefetch", ops->prefetch},
+                                            {"sync", ops->sync}};
+    return find_missing_slot(members, sizeof members / sizeof *members);
 }
 
 /* A database has four functions of which the host makes the others. */
 const char *slots_store_lacks(const struct ethos_store_ops *ops)
 {
-    const struct member members[] = {{"name", ops->name},
-                                     {"close", ops->close},
-                                     {"read", ops->read},
-                                     {"list", ops->list},
-                                     {"write", ops->fetch || ops->write},
-                                     {"remove", ops->fetch || ops->remove},
-                                     {"commit", !ops->fetch || ops->commit},
-                                     {"rows", !ops->fetch || ops->rows},
-                                     {"copies", !ops->fetch || ops->copies}};
-    return lacking(members, sizeof members / sizeof *members);
+    const struct required_slot members[] = {{"name", ops->name},
+                                            {"close", ops->close},
+                                            {"read", ops->read},
+                                            {"list", ops->list},
+                                            {"write", ops->fetch || ops->write},
+                                            {"remove", ops->fetch || ops->remove},
+                                            {"commit", !ops->fetch || ops->commit},
+                                            {"rows", !ops->fetch || ops->rows},
+                                            {"copies", !ops->fetch || ops->copies}};
+    return find_missing_slot(members, sizeof members / sizeof *members);
 }
 
 const char *slots_sessions_lack(const struct ethos_sessions_ops *ops)
 {
-    const struct member members[] = {{"name", ops->name}, {"close", ops->close}};
-    return lacking(members, sizeof members / sizeof *members);
+    const struct required_slot members[] = {{"name", ops->name}, {"close", ops->close}};
+    return find_missing_slot(members, sizeof members / sizeof *members);
 }
 
 /* ---- filling ------------------------------------------------------------------------------- */

@@ -62,8 +62,8 @@ struct scope_sync {
 };
 
 /* Whether the write of this key starts from the profile the person had before. */
-static bool migrates(const struct scope_sync *sync, const struct job *job,
-                     const struct ethos_text *old)
+static bool starts_from_old_profile(const struct scope_sync *sync, const struct job *job,
+                                    const struct ethos_text *old)
 {
     return !old->data && sync->profile.data && strcmp(job->key, PROFILE_KEY) == 0;
 }
@@ -76,7 +76,7 @@ static int check_revisions(const struct scope_sync *sync, struct job *job,
         const char *actual = old->data ? old->revision : "absent";
         if (!wanted || strcmp(wanted, actual) == 0)
             continue;
-        if (migrates(sync, job, old) && strcmp(wanted, sync->profile.revision) == 0)
+        if (starts_from_old_profile(sync, job, old) && strcmp(wanted, sync->profile.revision) == 0)
             continue;
         job->conflict = true;
         return update_moved(job->key, actual, error);
@@ -88,7 +88,7 @@ static int check_revisions(const struct scope_sync *sync, struct job *job,
  * MEMORY.md of a workspace is an index: losing its head would lose notes, so it is never cut. Nor is a
  * file of a tree, whose form nobody knows.
  */
-static bool is_whole(const char *scope, const char *key)
+static bool must_stay_whole(const char *scope, const char *key)
 {
     return scope_is_tree(scope) ||
            (strncmp(scope, "workspace:", 10) == 0 && strcmp(key, LOG_KEY) == 0);
@@ -110,7 +110,7 @@ static int check_whole(const char *scope, const char *key, size_t size, size_t b
 static int apply_ceiling(const struct scope_sync *sync, struct job *job, size_t before,
                          struct ethos_error *error)
 {
-    if (is_whole(sync->scope, job->key))
+    if (must_stay_whole(sync->scope, job->key))
         return check_whole(sync->scope, job->key, job->text.size, before, error);
     size_t keep = update_ceiling(str_view(&job->text));
     if (keep == 0)
@@ -152,7 +152,7 @@ static bool only_removes(const struct job *job)
 static int edit_key(struct scope_sync *sync, struct job *job, struct ethos_edit *edit,
                     struct ethos_error *error)
 {
-    bool migrating = migrates(sync, job, &edit->old);
+    bool migrating = starts_from_old_profile(sync, job, &edit->old);
     const struct ethos_text *before = migrating ? &sync->profile : &edit->old;
     struct ethos_view old = view_of(before->data, before->size);
     int code = check_revisions(sync, job, &edit->old, error);
@@ -223,8 +223,8 @@ static int edit_scope(void *arg, struct ethos_edit *edits, size_t count, struct 
 }
 
 /* The same callback without a store behind it, for a dry run. */
-static int rehearse(struct over_store *self, const char *scope, struct ethos_edit *edits,
-                    size_t count, struct scope_sync *sync, struct ethos_error *error)
+static int dry_run_sync(struct over_store *self, const char *scope, struct ethos_edit *edits,
+                        size_t count, struct scope_sync *sync, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     for (size_t i = 0; i < count; i++) {
@@ -271,9 +271,9 @@ static void describe_archived(const struct over_store *self, const struct scope_
 }
 
 /* Tells of each key. ETHOS_NOMEM when a diff that was asked for could not be made. */
-static int report(const struct over_store *self, const struct scope_sync *sync,
-                  const struct ethos_edit *edits, const struct ethos_sync_how *how, int code,
-                  const struct ethos_error *error)
+static int report_jobs(const struct over_store *self, const struct scope_sync *sync,
+                       const struct ethos_edit *edits, const struct ethos_sync_how *how, int code,
+                       const struct ethos_error *error)
 {
     const struct ethos_edit *of_jobs = edits + (sync->has_archive ? 1 : 0);
     int result = ETHOS_OK;
@@ -330,7 +330,7 @@ static int run_scope(struct over_store *self, struct scope_sync *sync,
     for (size_t i = 0; i < sync->count; i++)
         edits[i + (sync->has_archive ? 1 : 0)].key = sync->jobs[i].key;
     if (how->flags & ETHOS_SYNC_DRY_RUN)
-        return rehearse(self, sync->scope, edits, count, sync, error);
+        return dry_run_sync(self, sync->scope, edits, count, sync, error);
     return store_update(self->store, sync->scope, edits, count, edit_scope, sync, &sync->origin,
                         error);
 }
@@ -350,7 +350,7 @@ static int sync_scope(struct over_store *self, struct scope_sync *sync,
         sync->has_archive = true;
         code = run_scope(self, sync, how, edits, &local);
     }
-    int reported = report(self, sync, edits, how, code, &local);
+    int reported = report_jobs(self, sync, edits, how, code, &local);
     if (code == ETHOS_OK && reported != ETHOS_OK && (how->flags & ETHOS_SYNC_DRY_RUN))
         code = err_nomem(&local); // the diff is all there is of a dry run
     for (size_t i = 0; i < sync->count + (sync->has_archive ? 1 : 0); i++)
@@ -392,8 +392,8 @@ static int name_actions(struct job *job, struct arena *arena)
 }
 
 /* Collects the updates of one scope into jobs, keys in order of first appearance. */
-static int collect(struct scope_sync *sync, const struct ethos_update *updates, size_t count,
-                   struct arena *arena)
+static int collect_jobs(struct scope_sync *sync, const struct ethos_update *updates, size_t count,
+                        struct arena *arena)
 {
     struct ethos_update *sorted = arena_array(arena, count, sizeof *sorted);
     struct job **owners = arena_array(arena, count, sizeof *owners);
@@ -421,8 +421,8 @@ static int collect(struct scope_sync *sync, const struct ethos_update *updates, 
 }
 
 /* ETHOS_OK when the text is there, ETHOS_NOTFOUND when not, or why that cannot be told. */
-static int look_for(struct over_store *self, const char *scope, const char *key,
-                    struct ethos_error *error)
+static int check_text_exists(struct over_store *self, const char *scope, const char *key,
+                             struct ethos_error *error)
 {
     static const struct ethos_read_how glance = {1, 0};
     struct ethos_text text = {0};
@@ -446,7 +446,7 @@ static int load_profile(struct over_store *self, const struct ethos_context *con
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     if (strcmp(sync->scope, context->user_scope) != 0 || !context->profile_fallback[0])
         return ETHOS_OK;
-    int code = look_for(self, sync->scope, PROFILE_KEY, error);
+    int code = check_text_exists(self, sync->scope, PROFILE_KEY, error);
     if (code != ETHOS_NOTFOUND)
         return code;
     for (int i = 0; i < 2 && context->profile_fallback[i]; i++) {
@@ -496,7 +496,7 @@ static int sync_one_scope(struct over_store *self, const struct ethos_context *c
     clock_iso(self->host->now_ms(self->host->arg), sync.iso);
 
     int code = scope_parse(scope, NULL, NULL, error);
-    if (code == ETHOS_OK && collect(&sync, updates, count, &arena) != ETHOS_OK)
+    if (code == ETHOS_OK && collect_jobs(&sync, updates, count, &arena) != ETHOS_OK)
         code = err_nomem(error);
     if (code == ETHOS_OK)
         code = name_origin(&sync, updates, count, how, error);
@@ -548,7 +548,7 @@ static int over_read(struct ethos_provider *self, const char *scope, const char 
 }
 
 /* A write as a callback: swap if the revision is the expected one. */
-struct swap {
+struct swap_edit {
     const char *expect;
     struct ethos_view text;
     const char *actions;
@@ -557,7 +557,7 @@ struct swap {
 static int edit_swap_in(void *arg, struct ethos_edit *edits, size_t count,
                         struct ethos_error *error)
 {
-    const struct swap *swap = arg;
+    const struct swap_edit *swap = arg;
     const char *actual = edits->old.data ? edits->old.revision : "absent";
     (void)count;
     if (swap->expect && strcmp(swap->expect, actual) != 0)
@@ -572,14 +572,14 @@ static int edit_swap_in(void *arg, struct ethos_edit *edits, size_t count,
  * What a new text must not exceed; one that stood there before may come back, and one may become shorter. An
  * archive, which takes what other texts have no room for, is as large as the store lets it be.
  */
-static int check_size(const char *scope, const struct ethos_edit *edit,
-                      const struct ethos_origin *origin, struct ethos_error *error)
+static int check_new_size(const char *scope, const struct ethos_edit *edit,
+                          const struct ethos_origin *origin, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     bool any_size = strcmp(edit->key, ARCHIVE_KEY) == 0 ||
                     (edit->old.data && edit->text.size < edit->old.size) ||
                     history_actions(origin, NULL);
-    if (is_whole(scope, edit->key))
+    if (must_stay_whole(scope, edit->key))
         code = check_whole(scope, edit->key, edit->text.size, edit->old.size, error);
     else if (!any_size && update_ceiling(edit->text) > 0)
         code = err_set(error, ETHOS_LIMIT, "%s: more than %d characters", edit->key,
@@ -601,7 +601,7 @@ static int edit_sized(void *arg, struct ethos_edit *edits, size_t count, struct 
     int code = sized->edit(sized->arg, edits, count, error);
     for (size_t i = 0; code == ETHOS_OK && i < count; i++)
         if (edits[i].verdict == ETHOS_EDIT_PUT)
-            code = check_size(sized->scope, &edits[i], sized->origin, error);
+            code = check_new_size(sized->scope, &edits[i], sized->origin, error);
     return code;
 }
 
@@ -610,7 +610,7 @@ static int over_write(struct ethos_provider *self, const char *scope, const char
                       char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
 {
     struct over_store *over = (struct over_store *)self;
-    struct swap swap = {expect, text, history_actions(origin, NULL)};
+    struct swap_edit swap = {expect, text, history_actions(origin, NULL)};
     struct sized sized = {scope, origin, edit_swap_in, &swap};
     struct ethos_edit edit = {.key = key};
     int code = store_update(over->store, scope, &edit, 1, edit_sized, &sized, origin, error);

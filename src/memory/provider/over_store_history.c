@@ -4,7 +4,8 @@
 #include "memory/provider/over_store.h"
 #include "store/store.h"
 
-static int keep_all(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int keep_every_text(void *arg, struct ethos_edit *edits, size_t count,
+                           struct ethos_error *error)
 {
     (void)arg, (void)edits, (void)count, (void)error;
     return ETHOS_OK; // every verdict starts as ETHOS_EDIT_KEEP
@@ -15,7 +16,7 @@ static int over_settle(struct ethos_provider *self, const char *scope, const cha
 {
     const struct ethos_host *host = ((struct over_store *)self)->host;
     struct ethos_edit edit = {.key = key};
-    int code = store_update(over_inner(self), scope, &edit, 1, keep_all, NULL, NULL, error);
+    int code = store_update(over_inner(self), scope, &edit, 1, keep_every_text, NULL, NULL, error);
     host->resize(host->arg, edit.old.data, 0);
     return code;
 }

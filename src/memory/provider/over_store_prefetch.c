@@ -47,8 +47,8 @@ struct places {
     size_t count;
 };
 
-static void add_place(struct places *places, enum ethos_section_id id, const char *scope,
-                      const char *key)
+static void add_section_place(struct places *places, enum ethos_section_id id, const char *scope,
+                              const char *key)
 {
     if (!scope)
         return;
@@ -57,8 +57,8 @@ static void add_place(struct places *places, enum ethos_section_id id, const cha
 }
 
 /* Of the places of a section, the first that has something, or the last. */
-static void pick(const struct ethos_host *host, struct places *places,
-                 struct ethos_section *sections)
+static void pick_section(const struct ethos_host *host, struct places *places,
+                         struct ethos_section *sections)
 {
     for (size_t i = 0; i < places->count; i++) {
         struct ethos_section *section = &sections[places->ids[i]];
@@ -78,16 +78,16 @@ static int gather_sections(const struct over_store *self, const struct ethos_con
     struct places places = {.count = 0};
     for (size_t i = 0; i < ETHOS_SECTIONS; i++)
         sections[i].code = ETHOS_NOTFOUND;
-    add_place(&places, ETHOS_SECTION_USER, context->user_scope, PROFILE_KEY);
+    add_section_place(&places, ETHOS_SECTION_USER, context->user_scope, PROFILE_KEY);
     for (int i = 0; i < 2; i++)
-        add_place(&places, ETHOS_SECTION_USER, context->profile_fallback[i], PROFILE_KEY);
-    add_place(&places, ETHOS_SECTION_MEMORY, context->memory_scope, LOG_KEY);
+        add_section_place(&places, ETHOS_SECTION_USER, context->profile_fallback[i], PROFILE_KEY);
+    add_section_place(&places, ETHOS_SECTION_MEMORY, context->memory_scope, LOG_KEY);
     if (context->workspace_shown)
-        add_place(&places, ETHOS_SECTION_WORKSPACE, context->workspace_scope, LOG_KEY);
-    add_place(&places, ETHOS_SECTION_GLOBAL, context->global_scope, LOG_KEY);
+        add_section_place(&places, ETHOS_SECTION_WORKSPACE, context->workspace_scope, LOG_KEY);
+    add_section_place(&places, ETHOS_SECTION_GLOBAL, context->global_scope, LOG_KEY);
     int code = self->store->ops->gather(self->store, how, places.found, places.count, error);
     if (code == ETHOS_OK)
-        pick(self->host, &places, sections);
+        pick_section(self->host, &places, sections);
     for (size_t i = 0; code != ETHOS_OK && i < places.count; i++)
         over_free_text(self->host, &places.found[i].text);
     return code;

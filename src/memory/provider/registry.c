@@ -56,8 +56,8 @@ static int check_abi(uint32_t abi, const char *path, struct ethos_error *error)
 }
 
 /* The number comes first in every table: nothing else is looked at before it is right. */
-static int check_tables(const struct ethos_module *module, const char *path,
-                        struct ethos_error *error)
+static int check_module_tables(const struct ethos_module *module, const char *path,
+                               struct ethos_error *error)
 {
     const uint32_t *numbers[] = {module->provider ? &module->provider->abi : NULL,
                                  module->store ? &module->store->abi : NULL,
@@ -91,7 +91,7 @@ static int check_module(const struct ethos_module *module, const char *path,
         return code;
     if (!module->provider && !module->store)
         return err_set(error, ETHOS_INVALID, "%s: offers neither a provider nor a store", path);
-    return check_tables(module, path, error);
+    return check_module_tables(module, path, error);
 }
 
 static int load_library(const char *path, struct backend *out, struct ethos_error *error)
@@ -159,7 +159,8 @@ const struct ethos_option *registry_options(const struct backend *backend)
 /* ---- opening ------------------------------------------------------------------------------- */
 
 /* What a backend says is not taken on trust: a failure has a known code and a text, success a result. */
-static int judge_open(int code, const void *opened, const char *name, struct ethos_error *error)
+static int check_open_result(int code, const void *opened, const char *name,
+                             struct ethos_error *error)
 {
     if (code == ETHOS_OK && opened)
         return ETHOS_OK;
@@ -201,7 +202,7 @@ static int open_provider(const struct backend *backend, const struct ethos_setup
                          struct opening *out, struct ethos_error *error)
 {
     int code = backend->provider->open(setup, &out->provider, error);
-    code = judge_open(code, out->provider, backend->provider->name, error);
+    code = check_open_result(code, out->provider, backend->provider->name, error);
     return code == ETHOS_OK ? slots_complete(out->provider, error) : code;
 }
 
@@ -219,7 +220,8 @@ static const char *announced_lacks(const struct ethos_store *store)
     return NULL;
 }
 
-static int judge_store(const struct ethos_store *store, const char *name, struct ethos_error *error)
+static int check_opened_store(const struct ethos_store *store, const char *name,
+                              struct ethos_error *error)
 {
     if (!store->ops)
         return err_set(error, ETHOS_INVALID, "%s: what it opened names no table of functions",
@@ -241,25 +243,25 @@ static int make_whole(const struct ethos_host *host, uint32_t deadline_ms,
                                 : ETHOS_OK;
 }
 
-static int open_store(const struct backend *backend, const struct ethos_setup *setup,
-                      struct opening *out, struct ethos_error *error)
+static int open_backend_store(const struct backend *backend, const struct ethos_setup *setup,
+                              struct opening *out, struct ethos_error *error)
 {
     int code = backend->store->open(setup, &out->store, error);
-    code = judge_open(code, out->store, backend->store->name, error);
+    code = check_open_result(code, out->store, backend->store->name, error);
     if (code != ETHOS_OK)
         return code;
-    code = judge_store(out->store, backend->store->name, error);
+    code = check_opened_store(out->store, backend->store->name, error);
     if (code == ETHOS_OK)
         return make_whole(setup->host, setup->deadline_ms, &out->store, error);
     backend->store->close(out->store);
     return code;
 }
 
-static int open_sessions(const struct backend *backend, const struct ethos_setup *setup,
-                         struct opening *out, struct ethos_error *error)
+static int open_backend_sessions(const struct backend *backend, const struct ethos_setup *setup,
+                                 struct opening *out, struct ethos_error *error)
 {
     int code = backend->sessions->open(setup, &out->sessions, error);
-    code = judge_open(code, out->sessions, backend->sessions->name, error);
+    code = check_open_result(code, out->sessions, backend->sessions->name, error);
     return code == ETHOS_OK ? slots_complete_sessions(out->sessions, error) : code;
 }
 
@@ -270,8 +272,8 @@ int registry_open_store(const struct backend *backend, const struct ethos_setup 
     struct opening opening = {0};
     if (!backend->store)
         return err_set(error, ETHOS_UNSUPPORTED, "%s: not a store", backend->provider->name);
-    int code = open_with(backend->store->options, setup, given, open_store, backend, &opening,
-                         error);
+    int code = open_with(backend->store->options, setup, given, open_backend_store, backend,
+                         &opening, error);
     if (code == ETHOS_OK)
         *out_store = opening.store;
     return code;
@@ -283,8 +285,8 @@ int registry_open_sessions(const struct backend *backend, const struct ethos_set
 {
     struct opening opening = {0};
     const struct ethos_option *options = backend->sessions->options;
-    int code = open_with(options ? options : registry_options(backend), setup, given, open_sessions,
-                         backend, &opening, error);
+    int code = open_with(options ? options : registry_options(backend), setup, given,
+                         open_backend_sessions, backend, &opening, error);
     if (code == ETHOS_OK)
         *out_sessions = opening.sessions;
     return code;
@@ -296,7 +298,8 @@ int registry_open(const struct backend *backend, const struct ethos_setup *setup
 {
     struct opening opening = {0};
     int code = open_with(registry_options(backend), setup, given,
-                         backend->provider ? open_provider : open_store, backend, &opening, error);
+                         backend->provider ? open_provider : open_backend_store, backend, &opening,
+                         error);
     if (code == ETHOS_OK && opening.store && shared.group)
         code = store_group_new(setup->host, opening.store, shared.group, shared.name,
                                setup->deadline_ms, &opening.store, error);
@@ -311,7 +314,7 @@ int registry_adopt(const struct ethos_host *host, struct ethos_store *store, uin
                    struct ethos_provider **out_provider, struct ethos_error *error)
 {
     const struct ethos_store_ops *ops = store->ops;
-    int code = judge_store(store, ops && ops->name ? ops->name : "store", error);
+    int code = check_opened_store(store, ops && ops->name ? ops->name : "store", error);
     if (code != ETHOS_OK) {
         if (ops && ops->close)
             ops->close(store);

@@ -124,7 +124,7 @@ static bool is_ours(const char *name)
     return false;
 }
 
-static const char *reason_kept(const char *path, struct ethos_view text, bool foreign)
+static const char *unpurged_reason(const char *path, struct ethos_view text, bool foreign)
 {
     const char *name = name_of(path);
     if (foreign && !strchr(path, '/') && !is_ours(name))
@@ -143,13 +143,13 @@ static const char *reason_kept(const char *path, struct ethos_view text, bool fo
 
 /* ---- one file ------------------------------------------------------------------------------- */
 
-static void tell_kept(const struct sweep *self, const char *reason)
+static void report_unpurged(const struct sweep *self, const char *reason)
 {
     if (self->how && self->how->kept)
         self->how->kept(self->how->arg, self->path, reason);
 }
 
-static bool holds(const struct sweep *self, struct ethos_view text)
+static bool holds_forgotten(const struct sweep *self, struct ethos_view text)
 {
     return forget_holds_escaped(self->forget, text);
 }
@@ -240,7 +240,7 @@ static int clean_lines(const struct sweep *self, struct str *out, uint64_t *line
     if (code != ETHOS_OK)
         return code;
     while (view_line(&rest, &line)) {
-        if (holds(self, line)) {
+        if (holds_forgotten(self, line)) {
             ++*lines;
             continue;
         }
@@ -269,15 +269,15 @@ static int purge_file(struct sweep *self, int dir, const char *name)
 {
     struct str out;
     uint64_t lines = 0;
-    const char *reason = reason_kept(self->path, str_view(&self->text), self->foreign);
+    const char *reason = unpurged_reason(self->path, str_view(&self->text), self->foreign);
     if (is_stored(self->path)) {
         if (self->settled)
-            tell_kept(self, "its history names a folder or a session that holds it");
+            report_unpurged(self, "its history names a folder or a session that holds it");
         self->left += !self->settled;
         return ETHOS_OK;
     }
     if (reason) {
-        tell_kept(self, reason);
+        report_unpurged(self, reason);
         return ETHOS_OK;
     }
     str_init(&out, SIZE_MAX);
@@ -290,15 +290,16 @@ static int purge_file(struct sweep *self, int dir, const char *name)
         code = file_replace(dir, name, str_view(&out), 0600, self->error);
     if (code == ETHOS_OK && lines > 0 && self->how->file)
         self->how->file(self->how->arg, self->path, lines);
-    if (code == ETHOS_OK && holds(self, str_view(&out)))
-        tell_kept(self, is_identity(self->path) ? "a person is found by it; ethos users unlink "
-                                                  "unties a person"
-                                                : "something is found by a name that holds it");
+    if (code == ETHOS_OK && holds_forgotten(self, str_view(&out)))
+        report_unpurged(self, is_identity(self->path)
+                                  ? "a person is found by it; ethos users unlink "
+                                    "unties a person"
+                                  : "something is found by a name that holds it");
     str_release(&out);
     return code;
 }
 
-static bool is_elsewhere(const struct sweep *self)
+static bool is_outside_folders(const struct sweep *self)
 {
     for (size_t i = 0; i < self->folder_count; i++) {
         size_t size = strlen(self->folders[i]);
@@ -312,9 +313,9 @@ static bool is_elsewhere(const struct sweep *self)
     return true;
 }
 
-static int visit_file(struct sweep *self, int dir, const char *name)
+static int scan_file(struct sweep *self, int dir, const char *name)
 {
-    if (is_purged_elsewhere(self->path) || !is_elsewhere(self))
+    if (is_purged_elsewhere(self->path) || !is_outside_folders(self))
         return ETHOS_OK;
     str_clear(&self->text);
     int fd = os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
@@ -323,8 +324,8 @@ static int visit_file(struct sweep *self, int dir, const char *name)
     if (fd >= 0)
         os_close(fd);
     if (!read && saved != ENOENT)
-        tell_kept(self, "it could not be read");
-    if (!read || !holds(self, str_view(&self->text)))
+        report_unpurged(self, "it could not be read");
+    if (!read || !holds_forgotten(self, str_view(&self->text)))
         return ETHOS_OK;
     self->found++;
     return self->how ? purge_file(self, dir, name) : ETHOS_OK;
@@ -334,12 +335,12 @@ static int visit_file(struct sweep *self, int dir, const char *name)
 
 static int sweep_folder(struct sweep *self, int dir, int depth);
 
-static int visit_folder(struct sweep *self, int dir, const char *name, int depth)
+static int scan_folder(struct sweep *self, int dir, const char *name, int depth)
 {
     int below = os_openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (below < 0) {
         if (errno != ENOENT)
-            tell_kept(self, "it could not be read");
+            report_unpurged(self, "it could not be read");
         return ETHOS_OK;
     }
     int code = sweep_folder(self, below, depth + 1);
@@ -347,7 +348,7 @@ static int visit_folder(struct sweep *self, int dir, const char *name, int depth
     return code;
 }
 
-static int visit(struct sweep *self, int dir, const char *name, int depth)
+static int scan_path(struct sweep *self, int dir, const char *name, int depth)
 {
     struct stat info;
     size_t size = strlen(self->path);
@@ -357,11 +358,11 @@ static int visit(struct sweep *self, int dir, const char *name, int depth)
     if (written > 0 && (size_t)written < sizeof self->path - size &&
         os_fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
         if (forget_holds(self->forget, view_str(name)) && !is_stored(self->path))
-            tell_kept(self, "its name holds it");
+            report_unpurged(self, "its name holds it");
         if (S_ISDIR(info.st_mode) && depth < MAX_DEPTH)
-            code = visit_folder(self, dir, name, depth);
+            code = scan_folder(self, dir, name, depth);
         else if (S_ISREG(info.st_mode))
-            code = visit_file(self, dir, name);
+            code = scan_file(self, dir, name);
     }
     self->path[size] = 0;
     return code;
@@ -376,7 +377,7 @@ static int sweep_folder(struct sweep *self, int dir, int depth)
     if (dir_names(dir, &arena, MAX_NAMES, &names) != 0)
         code = err_errno(self->error, errno, self->path);
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
-        code = visit(self, dir, names.list[i], depth);
+        code = scan_path(self, dir, names.list[i], depth);
     arena_release(&arena);
     return code;
 }
@@ -425,7 +426,7 @@ static bool name_folder(const char *scope, char out[SCOPE_FOLDER_SIZE])
 
 #define MOST_SCOPES 8
 
-int purge_look(struct ethos *self, const struct ethos_match *match, const char *const *scopes,
+int purge_scan(struct ethos *self, const struct ethos_match *match, const char *const *scopes,
                size_t count, uint64_t *out_files, struct ethos_error *error)
 {
     struct forget forget;

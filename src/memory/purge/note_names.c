@@ -34,8 +34,8 @@ struct renaming {
     size_t named_count, named_capacity;
 };
 
-static bool push(struct arena *arena, const char ***list, size_t *count, size_t *capacity,
-                 const char *key)
+static bool push_key(struct arena *arena, const char ***list, size_t *count, size_t *capacity,
+                     const char *key)
 {
     const char **grown = arena_grow(arena, *list, *count, capacity, sizeof *grown);
     if (!grown)
@@ -45,19 +45,19 @@ static bool push(struct arena *arena, const char ***list, size_t *count, size_t 
     return true;
 }
 
-static int note_key(void *arg, const struct ethos_entry *entry)
+static int add_named_key(void *arg, const struct ethos_entry *entry)
 {
     struct renaming *self = arg;
     const char *key = arena_str(&self->arena, entry->key);
-    if (!key || !push(&self->arena, &self->keys, &self->count, &self->capacity, key))
+    if (!key || !push_key(&self->arena, &self->keys, &self->count, &self->capacity, key))
         return ETHOS_NOMEM;
     if (forget_names(self->forget, view_str(key)) && view_ends(view_str(key), VIEW(SUFFIX)) &&
-        !push(&self->arena, &self->named, &self->named_count, &self->named_capacity, key))
+        !push_key(&self->arena, &self->named, &self->named_count, &self->named_capacity, key))
         return ETHOS_NOMEM;
     return ETHOS_OK;
 }
 
-static struct ethos_view stem(const char *key)
+static struct ethos_view note_stem(const char *key)
 {
     return view_of(key, strlen(key) - (sizeof SUFFIX - 1));
 }
@@ -87,7 +87,7 @@ static int move_entry(const struct renaming *self, const struct index_entry *ent
     bool titled = code == ETHOS_OK && !forget_holds(self->forget, str_view(&title));
     bool hooked = !forget_holds(self->forget, entry->hook);
     if (code == ETHOS_OK)
-        code = index_format(titled ? str_view(&title) : stem(name), view_str(name),
+        code = index_format(titled ? str_view(&title) : note_stem(name), view_str(name),
                             hooked ? entry->hook : VIEW(""), out);
     if (view_ends(entry->line, VIEW("\r")))
         str_addc(out, '\r');
@@ -118,11 +118,11 @@ static int set_name(const struct renaming *self, const char *key, struct str *te
     struct note note;
     struct str out;
     note_parse(str_view(text), &note);
-    if (!forget_names(self->forget, view_str(key)) || !view_eq(note.name, stem(key)))
+    if (!forget_names(self->forget, view_str(key)) || !view_eq(note.name, note_stem(key)))
         return ETHOS_OK;
     forget_rename(self->forget, view_str(key), renamed);
     str_init(&out, SIZE_MAX);
-    int code = note_set(str_view(text), "name", stem(renamed), &out);
+    int code = note_set(str_view(text), "name", note_stem(renamed), &out);
     if (code == ETHOS_OK) {
         str_clear(text);
         code = str_add(text, str_view(&out));
@@ -141,10 +141,10 @@ static int move_links(const struct renaming *self, struct ethos_view text, struc
         char renamed[ETHOS_MAX_KEY + 1];
         const char *key = self->named[i];
         forget_rename(self->forget, view_str(key), renamed);
-        if (!link_to(str_view(out), stem(key)))
+        if (!link_to(str_view(out), note_stem(key)))
             continue;
         str_clear(&spare);
-        code = link_move(str_view(out), stem(key), stem(renamed), &spare);
+        code = link_move(str_view(out), note_stem(key), note_stem(renamed), &spare);
         struct str swap = *out;
         *out = spare;
         spare = swap;
@@ -153,14 +153,14 @@ static int move_links(const struct renaming *self, struct ethos_view text, struc
     return code;
 }
 
-struct moving {
+struct note_renaming {
     const struct renaming *self;
     struct str index, out;
 };
 
 static int move_text(void *arg, struct ethos_edit *edit, size_t count, struct ethos_error *error)
 {
-    struct moving *moving = arg;
+    struct note_renaming *moving = arg;
     struct ethos_view old = view_of(edit->old.data, edit->old.size);
     bool index = strcmp(edit->key, INDEX) == 0;
     (void)count;
@@ -181,12 +181,12 @@ static int move_text(void *arg, struct ethos_edit *edit, size_t count, struct et
     return ETHOS_OK;
 }
 
-static bool mentions(const struct renaming *self, const char *key, struct ethos_view text)
+static bool mentions_renamed(const struct renaming *self, const char *key, struct ethos_view text)
 {
     if (strcmp(key, INDEX) == 0 || forget_names(self->forget, view_str(key)))
         return true;
     for (size_t i = 0; i < self->named_count; i++)
-        if (link_to(text, stem(self->named[i])))
+        if (link_to(text, note_stem(self->named[i])))
             return true;
     return false;
 }
@@ -198,10 +198,10 @@ static int rewrite_key(const struct renaming *self, const char *key, struct etho
     const struct ethos_host *host = self->ethos->host;
     struct ethos_origin origin = self->origin ? *self->origin : (struct ethos_origin){0};
     struct ethos_edit edit = {.key = key};
-    struct moving moving = {.self = self};
+    struct note_renaming moving = {.self = self};
     struct ethos_text text = {0};
     int code = provider->ops->read(provider, self->scope, key, &whole, &text, error);
-    bool any = code == ETHOS_OK && mentions(self, key, view_of(text.data, text.size));
+    bool any = code == ETHOS_OK && mentions_renamed(self, key, view_of(text.data, text.size));
     if (text.data)
         host->resize(host->arg, text.data, 0);
     if (!any)
@@ -247,7 +247,7 @@ int purge_notes(struct ethos *self, struct ethos_provider *provider, const char 
         !SLOT_PROVIDER(provider, update) || !SLOT_PROVIDER(provider, purge))
         return ETHOS_OK;
     arena_init(&renaming.arena);
-    int code = ops->list(provider, scope, note_key, &renaming, error);
+    int code = ops->list(provider, scope, add_named_key, &renaming, error);
     if (code == ETHOS_NOMEM)
         err_nomem(error);
     if (out_any && code == ETHOS_OK) {
@@ -271,14 +271,14 @@ struct empty_notes {
     size_t count, capacity;
 };
 
-static int note_nameless(void *arg, const struct ethos_entry *entry)
+static int add_nameless(void *arg, const struct ethos_entry *entry)
 {
     struct empty_notes *self = arg;
     struct ethos_view key = view_str(entry->key);
     if (!view_starts(key, VIEW(NAMELESS)) || !view_ends(key, VIEW(SUFFIX)))
         return ETHOS_OK;
     const char *copy = arena_str(&self->arena, entry->key);
-    return copy && push(&self->arena, &self->keys, &self->count, &self->capacity, copy)
+    return copy && push_key(&self->arena, &self->keys, &self->count, &self->capacity, copy)
                ? ETHOS_OK
                : ETHOS_NOMEM;
 }
@@ -307,7 +307,7 @@ int purge_report_empty_notes(struct ethos *self, struct ethos_provider *provider
     if (!how->emptied || !SLOT_PROVIDER(provider, list) || !SLOT_PROVIDER(provider, read))
         return ETHOS_OK;
     arena_init(&notes.arena);
-    int code = provider->ops->list(provider, scope, note_nameless, &notes, error);
+    int code = provider->ops->list(provider, scope, add_nameless, &notes, error);
     if (code == ETHOS_NOMEM)
         err_nomem(error);
     for (size_t i = 0; code == ETHOS_OK && i < notes.count; i++)

@@ -59,7 +59,7 @@ int purge_sessions(struct ethos *self, const struct purge_how *how, struct ethos
  * How many files below the root hold it, other than those of these scopes. Only bytes are looked at. Files
  * that cannot be read are left out.
  */
-int purge_look(struct ethos *self, const struct ethos_match *match, const char *const *scopes,
+int purge_scan(struct ethos *self, const struct ethos_match *match, const char *const *scopes,
                size_t count, uint64_t *out_files, struct ethos_error *error);
 
 /*

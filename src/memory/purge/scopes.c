@@ -152,14 +152,14 @@ struct naming {
     bool any;
 };
 
-static int note_name(void *arg, const struct ethos_entry *entry)
+static int match_entry_name(void *arg, const struct ethos_entry *entry)
 {
     struct naming *naming = arg;
     naming->any = naming->any || forget_names(naming->forget, view_str(entry->key));
     return ETHOS_OK;
 }
 
-static int note_former_name(void *arg, const struct ethos_change *change)
+static int match_former_name(void *arg, const struct ethos_change *change)
 {
     struct naming *naming = arg;
     naming->any = forget_names(naming->forget, view_str(change->key));
@@ -181,9 +181,9 @@ static int add_slug(struct ethos_provider *provider, const char *scope, struct e
     struct naming naming = {.forget = forget};
     if (forget->slug.size == 0 || !slug_is_text(forget) || !SLOT_PROVIDER(provider, list))
         return ETHOS_OK;
-    int code = provider->ops->list(provider, scope, note_name, &naming, error);
+    int code = provider->ops->list(provider, scope, match_entry_name, &naming, error);
     if (code == ETHOS_OK && !naming.any && SLOT_PROVIDER(provider, history))
-        code = provider->ops->history(provider, scope, NULL, note_former_name, &naming, error);
+        code = provider->ops->history(provider, scope, NULL, match_former_name, &naming, error);
     if ((code != ETHOS_OK && code != NAMED) || !naming.any)
         return code;
     match->also = forget->slug;
@@ -270,15 +270,15 @@ int ethos_forget(struct ethos_turn *turn, const struct ethos_target *target,
 
 /* ---- every scope ---------------------------------------------------------------------------- */
 
-struct scopes {
+struct scope_list {
     struct arena arena;
     const char **list;
     size_t count, capacity;
 };
 
-static int note_scope(void *arg, const char *scope)
+static int add_to_scopes(void *arg, const char *scope)
 {
-    struct scopes *scopes = arg;
+    struct scope_list *scopes = arg;
     const char **list = arena_grow(&scopes->arena, scopes->list, scopes->count, &scopes->capacity,
                                    sizeof *list);
     const char *copy = list ? arena_str(&scopes->arena, scope) : NULL;
@@ -290,8 +290,8 @@ static int note_scope(void *arg, const char *scope)
 }
 
 /* Every name in a folder of the home, as scopes with their trees. */
-static int note_names(int root, const char *folder, const char *kind, struct scopes *scopes,
-                      struct ethos_error *error)
+static int add_folder_names(int root, const char *folder, const char *kind,
+                            struct scope_list *scopes, struct ethos_error *error)
 {
     struct dir_names names = {0};
     char scope[ETHOS_MAX_SCOPE], tree[ETHOS_MAX_SCOPE];
@@ -307,14 +307,14 @@ static int note_names(int root, const char *folder, const char *kind, struct sco
             continue;
         snprintf(scope, sizeof scope, "%s%s", kind, names.list[i]);
         scope_tree(scope, tree);
-        code = note_scope(scopes, scope);
-        code = code == ETHOS_OK ? note_scope(scopes, tree) : code;
+        code = add_to_scopes(scopes, scope);
+        code = code == ETHOS_OK ? add_to_scopes(scopes, tree) : code;
     }
     return code;
 }
 
 /* Of people, also those who have no folder: a backend has their profiles. */
-static int note_people(int root, struct scopes *scopes, struct ethos_error *error)
+static int add_people(int root, struct scope_list *scopes, struct ethos_error *error)
 {
     struct identity_map map;
     size_t index;
@@ -327,14 +327,15 @@ static int note_people(int root, struct scopes *scopes, struct ethos_error *erro
         struct ethos_view user = json_view(entry, "userId");
         snprintf(scope, sizeof scope, "user:%.*s", VIEW_ARG(user));
         if (code == ETHOS_OK && scope_id_ok(user))
-            code = note_scope(scopes, scope);
+            code = add_to_scopes(scopes, scope);
     }
     identity_release(&map);
     return code;
 }
 
 /* The scopes that this home knows of, for a backend that does not list its own. */
-static int note_known(struct ethos *self, struct scopes *scopes, struct ethos_error *error)
+static int add_known_scopes(struct ethos *self, struct scope_list *scopes,
+                            struct ethos_error *error)
 {
     static const char *const kinds[][2] = {{"personalities", "personality:"},
                                            {"users", "user:"},
@@ -345,11 +346,11 @@ static int note_known(struct ethos *self, struct scopes *scopes, struct ethos_er
     int root = -1;
     int code = service_open_root(self, false, &root, error);
     for (size_t i = 0; code == ETHOS_OK && i < sizeof usual / sizeof *usual; i++)
-        code = note_scope(scopes, usual[i]);
+        code = add_to_scopes(scopes, usual[i]);
     for (size_t i = 0; code == ETHOS_OK && root >= 0 && i < sizeof kinds / sizeof *kinds; i++)
-        code = note_names(root, kinds[i][0], kinds[i][1], scopes, error);
+        code = add_folder_names(root, kinds[i][0], kinds[i][1], scopes, error);
     if (code == ETHOS_OK && root >= 0)
-        code = note_people(root, scopes, error);
+        code = add_people(root, scopes, error);
     if (root >= 0)
         os_close(root);
     return code;
@@ -375,7 +376,7 @@ static int purge_place(struct everywhere *self, struct ethos_provider *provider,
 
 /* One that cannot purge has all its scopes tried: what waits for it is purged. */
 static int purge_list(struct everywhere *self, struct ethos_provider *provider,
-                      const struct scopes *scopes)
+                      const struct scope_list *scopes)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; (code == ETHOS_OK || code == ETHOS_UNSUPPORTED) && i < scopes->count; i++) {
@@ -388,10 +389,10 @@ static int purge_list(struct everywhere *self, struct ethos_provider *provider,
 /* Of a backend that is out of reach, what waits for it here. */
 static int purge_queued(struct everywhere *self)
 {
-    struct scopes scopes = {0};
+    struct scope_list scopes = {0};
     struct ethos_error why;
     arena_init(&scopes.arena);
-    int code = note_known(self->ethos, &scopes, &why);
+    int code = add_known_scopes(self->ethos, &scopes, &why);
     for (size_t i = 0; code == ETHOS_OK && i < scopes.count; i++) {
         struct ethos_purge purge = {0};
         code = purge_waiting(self->ethos, scopes.list[i], self->how, &purge.calls, &why);
@@ -402,17 +403,17 @@ static int purge_queued(struct everywhere *self)
     return code;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_scope_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Each scope once. */
-static void sort_scopes(struct scopes *scopes)
+static void sort_scopes(struct scope_list *scopes)
 {
     size_t count = 0;
     if (scopes->count > 0)
-        qsort(scopes->list, scopes->count, sizeof *scopes->list, by_name);
+        qsort(scopes->list, scopes->count, sizeof *scopes->list, compare_scope_names);
     for (size_t i = 0; i < scopes->count; i++)
         if (count == 0 || strcmp(scopes->list[i], scopes->list[count - 1]) != 0)
             scopes->list[count++] = scopes->list[i];
@@ -422,12 +423,13 @@ static void sort_scopes(struct scopes *scopes)
 /* here: it has files of the home, where a folder may hold something though nothing was ever written to the scope. */
 static int purge_provider(struct everywhere *self, struct ethos_provider *provider, bool here)
 {
-    struct scopes scopes = {0};
+    struct scope_list scopes = {0};
     bool lists = SLOT_PROVIDER(provider, scopes);
     arena_init(&scopes.arena);
-    int code = lists ? provider->ops->scopes(provider, note_scope, &scopes, self->error) : ETHOS_OK;
+    int code = lists ? provider->ops->scopes(provider, add_to_scopes, &scopes, self->error)
+                     : ETHOS_OK;
     if (code == ETHOS_OK && (here || !lists))
-        code = note_known(self->ethos, &scopes, self->error);
+        code = add_known_scopes(self->ethos, &scopes, self->error);
     sort_scopes(&scopes);
     if (code == ETHOS_NOMEM)
         err_nomem(self->error);
@@ -585,15 +587,15 @@ static int purge_own_sessions(struct ethos *self, const struct purge_how *how,
 }
 
 /* Conversations that are found by it: by a key, a folder, a model, a person. */
-struct named {
+struct named_sessions {
     struct forget forget;
     uint64_t count;
     char first[128];
 };
 
-static int note_named(void *arg, const struct ethos_session *session)
+static int count_named_session(void *arg, const struct ethos_session *session)
 {
-    struct named *named = arg;
+    struct named_sessions *named = arg;
     const char *const names[] = {session->key,   session->working_dir, session->platform,
                                  session->model, session->provider,    session->personality,
                                  session->user};
@@ -607,10 +609,10 @@ static int note_named(void *arg, const struct ethos_session *session)
 }
 
 /* They stay, and are told. */
-static int tell_named(struct ethos_sessions *sessions, const struct purge_how *how,
-                      struct ethos_error *error)
+static int report_named_sessions(struct ethos_sessions *sessions, const struct purge_how *how,
+                                 struct ethos_error *error)
 {
-    struct named named = {0};
+    struct named_sessions named = {0};
     char cursor[ETHOS_CURSOR_SIZE] = "", reason[256];
     if (!how->kept || !SLOT_SESSIONS(sessions, list))
         return ETHOS_OK;
@@ -620,7 +622,7 @@ static int tell_named(struct ethos_sessions *sessions, const struct purge_how *h
                                                   .limit = SESSION_PAGE};
         char next[ETHOS_CURSOR_SIZE] = "";
         if (code == ETHOS_OK)
-            code = sessions->ops->list(sessions, &query, note_named, &named, next, error);
+            code = sessions->ops->list(sessions, &query, count_named_session, &named, next, error);
         memcpy(cursor, next, sizeof cursor);
     } while (code == ETHOS_OK && *cursor);
     if (code != ETHOS_OK || named.count == 0)
@@ -651,5 +653,5 @@ int purge_sessions(struct ethos *self, const struct purge_how *how, struct ethos
         how->served(how->arg, sessions->ops->name);
     if (code == ETHOS_OK && sessions_builtin && sessions->ops != sessions_builtin)
         code = purge_own_sessions(self, how, out, error);
-    return code == ETHOS_OK ? tell_named(sessions, how, error) : code;
+    return code == ETHOS_OK ? report_named_sessions(sessions, how, error) : code;
 }

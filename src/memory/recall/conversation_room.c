@@ -119,7 +119,7 @@ static void drop_run(struct room_job *job, struct said_run *run)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-static struct said_part *add_part(struct room_job *job, const char *session)
+static struct said_part *add_said_part(struct room_job *job, const char *session)
 {
     struct said_part *rows = arena_grow(&job->arena, job->parts, job->part_count, &job->part_room,
                                         sizeof *rows);
@@ -130,7 +130,7 @@ static struct said_part *add_part(struct room_job *job, const char *session)
     return &rows[job->part_count++];
 }
 
-static int add_number(struct room_job *job, struct said_part *part, int64_t number)
+static int add_part_number(struct room_job *job, struct said_part *part, int64_t number)
 {
     int64_t *rows = arena_grow(&job->arena, part->numbers, part->count, &part->capacity,
                                sizeof *rows);
@@ -147,7 +147,7 @@ static int add_run(struct room_job *job, struct said_part *part, const struct sa
     uint32_t end = image_units_end(image, run->document);
     for (uint32_t unit = image->documents[run->document].first_unit; unit < end; unit++) {
         job->bytes += image->units[unit].size;
-        if (add_number(job, part, said_number(image, run->document, unit)) != ETHOS_OK)
+        if (add_part_number(job, part, said_number(image, run->document, unit)) != ETHOS_OK)
             return ETHOS_NOMEM;
     }
     return ETHOS_OK;
@@ -155,7 +155,7 @@ static int add_run(struct room_job *job, struct said_part *part, const struct sa
 
 static int add_whole(struct room_job *job, const char *session)
 {
-    struct said_part *part = add_part(job, session);
+    struct said_part *part = add_said_part(job, session);
     if (part)
         part->whole = true;
     return part ? ETHOS_OK : ETHOS_NOMEM;
@@ -178,9 +178,9 @@ struct comparing {
 static int add_new(struct comparing *self, int64_t number, size_t bytes)
 {
     if (!self->added)
-        self->added = add_part(self->job, self->session);
+        self->added = add_said_part(self->job, self->session);
     self->job->bytes += bytes;
-    return self->added ? add_number(self->job, self->added, number) : ETHOS_NOMEM;
+    return self->added ? add_part_number(self->job, self->added, number) : ETHOS_NOMEM;
 }
 
 static int compare_message(void *arg, const struct ethos_message *message)
@@ -204,7 +204,7 @@ static int compare_message(void *arg, const struct ethos_message *message)
     return ETHOS_OK;
 }
 
-static int note_new(void *arg, const struct ethos_message *message)
+static int compare_with_indexed(void *arg, const struct ethos_message *message)
 {
     struct comparing *self = arg;
     struct ethos_view visible;
@@ -229,7 +229,7 @@ static int join_last_run(struct comparing *self)
     struct said_part joined = {.session = self->added->session, .order = self->added->order};
     int code = add_run(job, &joined, last);
     for (size_t i = 0; code == ETHOS_OK && i < self->added->count; i++)
-        code = add_number(job, &joined, self->added->numbers[i]);
+        code = add_part_number(job, &joined, self->added->numbers[i]);
     *self->added = joined;
     drop_run(job, last);
     return code;
@@ -285,7 +285,7 @@ static int update_session(struct room_job *job, const struct said_session *sessi
         return compare_session(&self, error);
     self.last = last_number(&self);
     unsigned last = session->count < UINT_MAX ? (unsigned)session->count : 0;
-    int code = store->ops->messages(store, session->id, last, note_new, &self, error);
+    int code = store->ops->messages(store, session->id, last, compare_with_indexed, &self, error);
     return code == ETHOS_OK ? join_last_run(&self) : code;
 }
 
@@ -362,7 +362,7 @@ static uint32_t date_of(const char *timestamp)
     return IMAGE_DATE(year, month, day);
 }
 
-static int add_message(void *arg, const struct ethos_message *message)
+static int add_message_units(void *arg, const struct ethos_message *message)
 {
     struct frame_builder *self = arg;
     struct ethos_view visible;
@@ -393,9 +393,9 @@ static int build_part(struct frame_builder *self, const struct said_part *part)
         self->continues = false;
     }
     if (part->whole)
-        return store->ops->messages(store, part->session, 0, add_message, self, self->error);
+        return store->ops->messages(store, part->session, 0, add_message_units, self, self->error);
     for (size_t i = 0; code == ETHOS_OK && i < part->count; i++) {
-        code = store->ops->message(store, part->numbers[i], add_message, self, self->error);
+        code = store->ops->message(store, part->numbers[i], add_message_units, self, self->error);
         code = code == ETHOS_NOTFOUND ? ETHOS_OK : code; // it went meanwhile
     }
     return code;
@@ -472,7 +472,7 @@ static int build_frame(struct room_job *job, size_t from, struct ethos_error *er
 }
 
 /* With the runs of the frames whose place the new one takes. */
-static int add_frame(struct room_job *job, struct ethos_error *error)
+static int append_room_frame(struct room_job *job, struct ethos_error *error)
 {
     size_t frames;
     size_t from = recall_index_merge(job->room->index, job->bytes);
@@ -486,7 +486,7 @@ static int add_frame(struct room_job *job, struct ethos_error *error)
     for (size_t i = 0; i < job->run_count; i++) {
         if (job->runs[i].gone || job->runs[i].frame < from)
             continue;
-        struct said_part *part = add_part(job, arena_copy(&job->arena, job->runs[i].session));
+        struct said_part *part = add_said_part(job, arena_copy(&job->arena, job->runs[i].session));
         if (!part || !part->session)
             return err_nomem(error);
         part->order = i;
@@ -537,7 +537,7 @@ int said_room_update(struct conversations *self, struct said_room *room, bool al
     if (code == ETHOS_OK && all && job.anew)
         code = begin_anew(&job, error);
     if (code == ETHOS_OK)
-        code = add_frame(&job, error);
+        code = append_room_frame(&job, error);
     str_release(&job.safe);
     arena_release(&job.arena);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;

@@ -15,7 +15,7 @@ struct message_reader {
     bool same;
 };
 
-static int read_message(void *arg, const struct ethos_message *message)
+static int read_visible_message(void *arg, const struct ethos_message *message)
 {
     struct message_reader *reader = arg;
     struct ethos_view visible;
@@ -27,15 +27,15 @@ static int read_message(void *arg, const struct ethos_message *message)
 }
 
 /* A message that is gone, or cannot be read, is found by its words until its room is compared. */
-static int read_unit(void *arg, const struct image *image, uint32_t document, uint32_t unit,
-                     struct ethos_view *out)
+static int read_message_unit(void *arg, const struct image *image, uint32_t document, uint32_t unit,
+                             struct ethos_view *out)
 {
     struct message_reader *reader = arg;
     struct ethos_sessions *store = reader->self->store;
     reader->check = image->units[unit].check;
     reader->same = false;
-    int code = store->ops->message(store, said_number(image, document, unit), read_message, reader,
-                                   NULL);
+    int code = store->ops->message(store, said_number(image, document, unit), read_visible_message,
+                                   reader, NULL);
     if (code == ETHOS_OK && reader->same)
         *out = str_view(&reader->text);
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
@@ -59,7 +59,7 @@ int said_room_encode(struct conversations *self, struct said_room *room, int64_t
                                .model = recall_folder_model(self->ethos),
                                .index = room->index,
                                .file = room->file,
-                               .read = read_unit,
+                               .read = read_message_unit,
                                .arg = &reader,
                                .until_ms = until_ms};
     struct ethos_error why;

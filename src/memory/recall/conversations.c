@@ -99,7 +99,7 @@ static int read_list(struct conversations *self, json_t *list)
     return ETHOS_OK;
 }
 
-static int load(struct conversations *self, struct ethos_error *error)
+static int load_rooms(struct conversations *self, struct ethos_error *error)
 {
     struct str text;
     struct ethos_error why;
@@ -208,7 +208,7 @@ struct unseen_session {
     uint64_t count;
 };
 
-struct listing {
+struct session_listing {
     struct conversations *self;
     struct arena arena;
     struct unseen_session *rows;
@@ -220,7 +220,7 @@ struct listing {
 
 static int add_unseen(void *arg, const char *session, uint64_t count)
 {
-    struct listing *listing = arg;
+    struct session_listing *listing = arg;
     struct unseen_session *rows = arena_grow(&listing->arena, listing->rows, listing->count,
                                              &listing->capacity, sizeof *rows);
     if (!rows)
@@ -232,7 +232,7 @@ static int add_unseen(void *arg, const char *session, uint64_t count)
 }
 
 /* A session that is forced is compared, though it has new messages. */
-static int add_forced(struct listing *listing)
+static int add_forced(struct session_listing *listing)
 {
     struct conversations *self = listing->self;
     int code = ETHOS_OK;
@@ -248,7 +248,7 @@ static int add_forced(struct listing *listing)
     return code;
 }
 
-static int list_unseen(struct listing *listing, struct ethos_error *error)
+static int list_unseen(struct session_listing *listing, struct ethos_error *error)
 {
     struct conversations *self = listing->self;
     listing->count = 0;
@@ -260,14 +260,14 @@ static int list_unseen(struct listing *listing, struct ethos_error *error)
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-static bool has_work(const struct listing *listing)
+static bool has_work(const struct session_listing *listing)
 {
     return listing->count > 0 || (listing->all && listing->self->count > 0);
 }
 
 static int place_session(void *arg, const struct ethos_session *session)
 {
-    struct listing *listing = arg;
+    struct session_listing *listing = arg;
     struct conversations *self = listing->self;
     size_t at;
     if (find_room(self, session->user, session->working_dir, &at) != ETHOS_OK)
@@ -284,7 +284,7 @@ static int place_session(void *arg, const struct ethos_session *session)
 }
 
 /* A session that is gone is in no room. */
-static int place_sessions(struct listing *listing, struct ethos_error *error)
+static int place_sessions(struct session_listing *listing, struct ethos_error *error)
 {
     struct ethos_sessions *store = listing->self->store;
     int code = ETHOS_OK;
@@ -308,7 +308,7 @@ static int remove_room(void *arg, const char *name)
 }
 
 /* The list is last: who dies before it adds again what is there already, which is noticed. */
-static void save(struct conversations *self)
+static void save_rooms(struct conversations *self)
 {
     struct ethos_error why;
     int folder = recall_folder_open(self->ethos, true);
@@ -330,7 +330,7 @@ static void save(struct conversations *self)
         os_close(folder);
 }
 
-static int update_rooms(struct listing *listing, struct ethos_error *error)
+static int update_rooms(struct session_listing *listing, struct ethos_error *error)
 {
     struct conversations *self = listing->self;
     int code = place_sessions(listing, error);
@@ -347,12 +347,12 @@ static int update_rooms(struct listing *listing, struct ethos_error *error)
     return code;
 }
 
-static int update(struct listing *listing, struct ethos_error *error)
+static int update_conversations(struct session_listing *listing, struct ethos_error *error)
 {
     struct conversations *self = listing->self;
     int lock = -1, code = ETHOS_OK;
     if (recall_folder_lock(self->ethos, 0, &lock, NULL) == ETHOS_OK) {
-        code = load(self, error);
+        code = load_rooms(self, error);
         if (self->whole || self->lost)
             self->seen = (struct ethos_seen){0};
         code = code ? code : list_unseen(listing, error);
@@ -360,7 +360,7 @@ static int update(struct listing *listing, struct ethos_error *error)
     if (code == ETHOS_OK && has_work(listing))
         code = update_rooms(listing, error);
     if (code == ETHOS_OK && lock >= 0 && (has_work(listing) || listing->all))
-        save(self);
+        save_rooms(self);
     self->unsaved = self->unsaved || lock < 0;
     if (lock >= 0)
         os_close(lock);
@@ -381,27 +381,27 @@ static int find_store(struct conversations *self, struct ethos_error *error)
 
 int conversations_catch_up(struct conversations *self, struct ethos_error *error)
 {
-    struct listing listing = {.self = self};
+    struct session_listing listing = {.self = self};
     int code = self->store ? ETHOS_OK : find_store(self, error);
     if (code != ETHOS_OK || !self->store)
         return code;
     arena_init(&listing.arena);
     if (!self->loaded)
-        code = load(self, error);
+        code = load_rooms(self, error);
     if (code == ETHOS_OK && self->lost)
         self->seen = (struct ethos_seen){0};
     if (code == ETHOS_OK)
         code = list_unseen(&listing, error);
     bool many = self->most > 0 && listing.count > self->most;
     if (code == ETHOS_OK && has_work(&listing) && !many)
-        code = update(&listing, error);
+        code = update_conversations(&listing, error);
     arena_release(&listing.arena);
     return code;
 }
 
 int conversations_open(struct conversations *self, struct ethos_error *error)
 {
-    int code = load(self, error);
+    int code = load_rooms(self, error);
     return code == ETHOS_OK && self->strange ? conversations_catch_up(self, error) : code;
 }
 
@@ -409,7 +409,7 @@ int conversations_compare(struct conversations *self, struct ethos_error *error)
 {
     int code = find_store(self, error);
     if (code == ETHOS_OK && self->store)
-        code = load(self, error);
+        code = load_rooms(self, error);
     self->seen = (struct ethos_seen){0};
     self->whole = true;
     return code == ETHOS_OK ? conversations_catch_up(self, error) : code;
@@ -447,7 +447,7 @@ int said_visible(const struct ethos_message *message, struct str *safe, struct e
     return str_code(safe) ? ETHOS_NOMEM : ETHOS_OK;
 }
 
-struct reading {
+struct message_reading {
     const struct said_room *room;
     struct arena *arena;
     struct said_message *out;
@@ -457,7 +457,7 @@ struct reading {
 
 static int copy_message(void *arg, const struct ethos_message *message)
 {
-    struct reading *reading = arg;
+    struct message_reading *reading = arg;
     struct said_message *out = reading->out;
     struct ethos_view visible;
     struct str safe;
@@ -480,7 +480,7 @@ static int copy_message(void *arg, const struct ethos_message *message)
 
 static int compare_room(void *arg, const struct ethos_session *session)
 {
-    struct reading *reading = arg;
+    struct message_reading *reading = arg;
     reading->same = same_text(session->user, reading->room->user) &&
                     same_text(session->working_dir, reading->room->folder);
     reading->out->key = arena_str(reading->arena, session->key);
@@ -492,7 +492,7 @@ int said_message_read(struct conversations *self, const struct said_room *room,
                       struct arena *arena, struct said_message *out, struct ethos_error *error)
 {
     struct ethos_view session = said_document_session(image, document);
-    struct reading reading = {.room = room, .arena = arena, .out = out};
+    struct message_reading reading = {.room = room, .arena = arena, .out = out};
     *out = (struct said_message){.time_ms = -1};
     reading.check = image->units[unit].check;
     int code = self->store ? ETHOS_OK : find_store(self, error);
@@ -518,7 +518,8 @@ static int verify_unit(struct conversations *self, const struct image *image, ui
 {
     struct said_message message;
     struct arena arena;
-    struct reading reading = {.arena = &arena, .out = &message, .check = image->units[unit].check};
+    struct message_reading reading = {
+        .arena = &arena, .out = &message, .check = image->units[unit].check};
     arena_init(&arena);
     int code = self->store->ops->message(self->store, said_number(image, document, unit),
                                          copy_message, &reading, error);
@@ -561,7 +562,7 @@ int conversations_verify(struct conversations *self, bool *out_same, struct etho
     *out_same = self->checking = true;
     int code = find_store(self, error);
     if (code == ETHOS_OK && self->store)
-        code = load(self, error);
+        code = load_rooms(self, error);
     for (size_t i = 0; code == ETHOS_OK && *out_same && i < self->count; i++)
         code = verify_room(self, &self->rooms[i], out_same, error);
     return code;

@@ -26,13 +26,13 @@
 /* ---- every scope ----------------------------------------------------------------------------- */
 
 /* A walk over the scopes of all backends; names: of the files that they have. */
-struct walk {
+struct index_walk {
     struct ethos *ethos;
     struct arena arena;
     const char **scopes;
     size_t count, room;
     struct ethos_provider *provider;
-    int (*visit)(struct walk *walk, const char *scope, struct ethos_error *error);
+    int (*visit)(struct index_walk *walk, const char *scope, struct ethos_error *error);
     recall_scope_fn *report;
     ethos_finding_fn *find;
     void *arg;
@@ -40,9 +40,9 @@ struct walk {
     struct ethos_error *error;
 };
 
-static int add_scope(void *arg, const char *scope)
+static int add_indexed_scope(void *arg, const char *scope)
 {
-    struct walk *walk = arg;
+    struct index_walk *walk = arg;
     if (scope_is_tree(scope))
         return ETHOS_OK;
     const char **rows = arena_grow(&walk->arena, walk->scopes, walk->count, &walk->room,
@@ -56,19 +56,19 @@ static int add_scope(void *arg, const char *scope)
 
 static int visit_provider(void *arg, struct ethos_provider *provider, bool here)
 {
-    struct walk *walk = arg;
+    struct index_walk *walk = arg;
     size_t first = walk->count;
     (void)here;
     walk->provider = provider;
     if (!SLOT_PROVIDER(provider, scopes) || !SLOT_PROVIDER(provider, list))
         return ETHOS_OK;
-    int code = provider->ops->scopes(provider, add_scope, walk, walk->error);
+    int code = provider->ops->scopes(provider, add_indexed_scope, walk, walk->error);
     for (size_t i = first; code == ETHOS_OK && i < walk->count; i++)
         code = walk->visit(walk, walk->scopes[i], walk->error);
     return code;
 }
 
-static struct scope_index index_of(const struct walk *walk, const char *scope)
+static struct scope_index index_of(const struct index_walk *walk, const char *scope)
 {
     struct scope_index index = {.ethos = walk->ethos, .provider = walk->provider};
     snprintf(index.scope, sizeof index.scope, "%s", scope);
@@ -127,7 +127,7 @@ static int send_scope(struct scope_index *index, uint64_t *sent, struct ethos_er
     return remote_meaning_fill(index, &embedder, sent, error);
 }
 
-static int update_scope(struct walk *walk, const char *scope, struct ethos_error *error)
+static int update_scope(struct index_walk *walk, const char *scope, struct ethos_error *error)
 {
     struct scope_index index = index_of(walk, scope);
     uint64_t sent = 0;
@@ -152,14 +152,14 @@ static int update_scope(struct walk *walk, const char *scope, struct ethos_error
 /* ---- files without a scope ------------------------------------------------------------------- */
 
 struct folder_walk {
-    const struct walk *walk;
+    const struct index_walk *walk;
     int folder;
     bool all;  /* whatever its name */
     bool said; /* those of conversations alone */
     int code;
 };
 
-static bool has_scope(const struct walk *walk, const char *file)
+static bool has_scope(const struct index_walk *walk, const char *file)
 {
     char name[RECALL_NAME_SIZE];
     for (size_t i = 0; i < walk->count; i++) {
@@ -186,7 +186,7 @@ static int remove_file(void *arg, const char *file)
 }
 
 /* All files, or those of scopes that are gone; said: those of conversations. */
-static int remove_files(const struct ethos *ethos, const struct walk *walk, bool said,
+static int remove_files(const struct ethos *ethos, const struct index_walk *walk, bool said,
                         struct ethos_error *error)
 {
     struct folder_walk self = {.walk = walk, .all = walk == NULL, .said = said};
@@ -206,7 +206,7 @@ static int remove_files(const struct ethos *ethos, const struct walk *walk, bool
 }
 
 /* All of them in one row, whose texts are sessions. */
-static int update_conversations(struct walk *walk, struct ethos_error *error)
+static int update_conversations(struct index_walk *walk, struct ethos_error *error)
 {
     struct conversations said = {.ethos = walk->ethos};
     struct recall_scope_report report = {.scope = CONVERSATIONS_SCOPE};
@@ -229,7 +229,7 @@ static int update_conversations(struct walk *walk, struct ethos_error *error)
 int recall_index_all(struct ethos *ethos, recall_scope_fn *each, void *arg,
                      struct ethos_error *error)
 {
-    struct walk walk = {.ethos = ethos, .visit = update_scope, .report = each, .arg = arg};
+    struct index_walk walk = {.ethos = ethos, .visit = update_scope, .report = each, .arg = arg};
     walk.error = error;
     arena_init(&walk.arena);
     recall_folder_begin(ethos);
@@ -285,7 +285,8 @@ int recall_remove_conversations(struct ethos *ethos, struct ethos_error *error)
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-static void tell(const struct walk *walk, const char *subject, const char *problem, bool fixed)
+static void report_problem(const struct index_walk *walk, const char *subject, const char *problem,
+                           bool fixed)
 {
     const struct ethos_finding finding = {fixed ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING,
                                           subject, problem,
@@ -294,16 +295,17 @@ static void tell(const struct walk *walk, const char *subject, const char *probl
     walk->find(walk->arg, &finding);
 }
 
-static void find(const struct walk *walk, const char *scope, const char *problem, bool fixed)
+static void report_index_file(const struct index_walk *walk, const char *scope, const char *problem,
+                              bool fixed)
 {
     char subject[RECALL_NAME_SIZE + sizeof RECALL_FOLDER], name[RECALL_NAME_SIZE];
     recall_file_name(scope, name);
     snprintf(subject, sizeof subject, RECALL_FOLDER "/%s", name);
-    tell(walk, subject, problem, fixed);
+    report_problem(walk, subject, problem, fixed);
 }
 
 /* Removes the index of a scope, if that is asked for. */
-static void find_damaged(const struct walk *walk, const char *scope, const char *problem)
+static void find_damaged(const struct index_walk *walk, const char *scope, const char *problem)
 {
     char name[RECALL_NAME_SIZE];
     int lock = -1, folder = walk->fix ? recall_folder_open(walk->ethos, false) : -1;
@@ -315,11 +317,11 @@ static void find_damaged(const struct walk *walk, const char *scope, const char 
         os_close(folder);
     if (lock >= 0)
         os_close(lock);
-    find(walk, scope, problem, fixed);
+    report_index_file(walk, scope, problem, fixed);
 }
 
 /* What means the same is found by files that are installed; that they are missing is told where recall is used. */
-static void check_model(const struct walk *walk)
+static void check_model(const struct index_walk *walk)
 {
     struct recall_model *model = NULL;
     struct ethos_error why;
@@ -339,7 +341,7 @@ static void check_model(const struct walk *walk)
 }
 
 /* Vectors that are not as they were written: fix removes them alone. */
-static void check_vectors(const struct walk *walk, struct scope_index *index)
+static void check_vectors(const struct index_walk *walk, struct scope_index *index)
 {
     char name[RECALL_NAME_SIZE], file[RECALL_NAME_SIZE];
     char subject[RECALL_NAME_SIZE + sizeof RECALL_FOLDER];
@@ -357,11 +359,11 @@ static void check_vectors(const struct walk *walk, struct scope_index *index)
         os_close(folder);
     if (lock >= 0)
         os_close(lock);
-    tell(walk, subject, "the vectors are damaged", fixed);
+    report_problem(walk, subject, "the vectors are damaged", fixed);
 }
 
 /* A file that is damaged, or knows another text of a file that has not changed since. */
-static int check_scope(struct walk *walk, const char *scope, struct ethos_error *error)
+static int check_scope(struct index_walk *walk, const char *scope, struct ethos_error *error)
 {
     struct scope_index index = index_of(walk, scope);
     bool same = true;
@@ -377,7 +379,7 @@ static int check_scope(struct walk *walk, const char *scope, struct ethos_error 
 }
 
 /* The list of rooms stands for all of their files, which are removed together. */
-static int check_conversations(const struct walk *walk, struct ethos_error *error)
+static int check_conversations(const struct index_walk *walk, struct ethos_error *error)
 {
     struct conversations said = {.ethos = walk->ethos};
     bool same = true, fixed = false;
@@ -387,17 +389,17 @@ static int check_conversations(const struct walk *walk, struct ethos_error *erro
         return code;
     if (walk->fix)
         fixed = recall_remove_conversations(walk->ethos, NULL) == ETHOS_OK;
-    tell(walk, RECALL_FOLDER "/" RECALL_ROOMS,
-         code == ETHOS_CORRUPT ? "the index of conversations is damaged"
-                               : "the index of conversations does not agree with them",
-         fixed);
+    report_problem(walk, RECALL_FOLDER "/" RECALL_ROOMS,
+                   code == ETHOS_CORRUPT ? "the index of conversations is damaged"
+                                         : "the index of conversations does not agree with them",
+                   fixed);
     return ETHOS_OK;
 }
 
 int recall_check(struct ethos *ethos, bool fix, ethos_finding_fn *each, void *arg,
                  struct ethos_error *error)
 {
-    struct walk walk = {
+    struct index_walk walk = {
         .ethos = ethos, .visit = check_scope, .find = each, .arg = arg, .fix = fix, .error = error};
     int folder = recall_folder_open(ethos, false);
     if (folder < 0)

@@ -89,7 +89,7 @@ static bool is_known(const struct question_walk *walk, struct ethos_view stem)
 }
 
 /* A word is looked for as it is, as the start of longer ones, and as its stem. */
-static int add_word(void *arg, const struct word *word)
+static int add_question_word(void *arg, const struct word *word)
 {
     struct question_walk *walk = arg;
     char text[WORDS_MAX + 1];
@@ -112,5 +112,5 @@ int near_words_add(const struct image *images, size_t count, struct ethos_view q
                    struct str *out)
 {
     struct question_walk walk = {.images = images, .image_count = count, .out = out};
-    return ranked_words_each(question, add_word, &walk);
+    return ranked_words_each(question, add_question_word, &walk);
 }

@@ -39,7 +39,7 @@ struct measuring {
 
 /* ---- the notes ------------------------------------------------------------------------------- */
 
-static int add_document(struct measuring *self)
+static int add_measured_note(struct measuring *self)
 {
     uint32_t *rows = arena_grow(&self->arena, self->notes, self->documents, &self->document_room,
                                 sizeof *rows);
@@ -51,7 +51,7 @@ static int add_document(struct measuring *self)
     return recall_builder_document(self->builder, &document, self->error);
 }
 
-static int add_unit(void *arg, const struct text_unit *unit)
+static int add_measured_unit(void *arg, const struct text_unit *unit)
 {
     struct measuring *self = arg;
     const struct recall_unit row = {
@@ -59,7 +59,7 @@ static int add_unit(void *arg, const struct text_unit *unit)
         .speaker = SPEAKER,
         .date = IMAGE_DATE(unit->date.year, unit->date.month, unit->date.day),
         .heading = unit->section};
-    int code = unit->section ? add_document(self) : ETHOS_OK;
+    int code = unit->section ? add_measured_note(self) : ETHOS_OK;
     if (code != ETHOS_OK || (unit->section && view_blank(unit->text)))
         return code;
     if (code == ETHOS_OK && self->model)
@@ -68,7 +68,7 @@ static int add_unit(void *arg, const struct text_unit *unit)
 }
 
 /* Its description, else its title, which its file name may be made of. */
-static int add_note(struct measuring *self, const char *key, struct ethos_view text)
+static int add_note_question(struct measuring *self, const char *key, struct ethos_view text)
 {
     static const struct text_date none = {0};
     struct note note;
@@ -87,12 +87,12 @@ static int add_note(struct measuring *self, const char *key, struct ethos_view t
     int code = str_code(&question) || !rows[self->count] ? ETHOS_NOMEM : ETHOS_OK;
     str_release(&question);
     if (code == ETHOS_OK)
-        code = text_units_each(note.body, VIEW(""), none, add_unit, self);
+        code = text_units_each(note.body, VIEW(""), none, add_measured_unit, self);
     self->count++;
     return code;
 }
 
-static int add_scope(struct measuring *self, const char *scope)
+static int add_measured_scope(struct measuring *self, const char *scope)
 {
     struct notes notes = {.count = 0};
     struct scope_index reader = {.ethos = self->turn->ethos,
@@ -106,7 +106,7 @@ static int add_scope(struct measuring *self, const char *scope)
         struct ethos_view visible;
         code = scope_index_read(&reader, notes.rows[i].key, &text, &visible, &why);
         if (code == ETHOS_OK)
-            code = add_note(self, notes.rows[i].key, visible);
+            code = add_note_question(self, notes.rows[i].key, visible);
         else if (code != ETHOS_NOMEM)
             code = ETHOS_OK;
     }
@@ -117,7 +117,8 @@ static int add_scope(struct measuring *self, const char *scope)
 
 /* ---- the questions --------------------------------------------------------------------------- */
 
-static uint32_t note_of(const struct measuring *self, const struct image *image, uint32_t unit)
+static uint32_t note_number_of(const struct measuring *self, const struct image *image,
+                               uint32_t unit)
 {
     uint32_t document = 0;
     while (image_units_end(image, document) <= unit)
@@ -132,23 +133,24 @@ static bool is_found(const struct ranker_hit *hit)
 }
 
 /* The place of a note among the notes that were found; 0: it was not. */
-static size_t find_place(const struct measuring *self, const struct image *image,
-                         const struct ranker_hit *hits, size_t count, uint32_t wanted)
+static size_t find_note_rank(const struct measuring *self, const struct image *image,
+                             const struct ranker_hit *hits, size_t count, uint32_t wanted)
 {
     size_t place = 1;
     for (size_t i = 0; i < count && is_found(&hits[i]); i++) {
-        uint32_t note = note_of(self, image, hits[i].unit);
+        uint32_t note = note_number_of(self, image, hits[i].unit);
         bool before = false;
         if (note == wanted)
             return place;
         for (size_t h = 0; h < i && !before; h++)
-            before = note_of(self, image, hits[h].unit) == note;
+            before = note_number_of(self, image, hits[h].unit) == note;
         place += !before;
     }
     return 0;
 }
 
-static int ask(struct measuring *self, const struct image *image, struct recall_measure *out)
+static int measure_question(struct measuring *self, const struct image *image,
+                            struct recall_measure *out)
 {
     const struct vectors piece = vector_builder_view(&self->vectors, 0);
     const struct image_vectors vectors = {&piece, 1};
@@ -161,7 +163,7 @@ static int ask(struct measuring *self, const struct image *image, struct recall_
         size_t count = 0;
         code = ranker_rank(&scope, view_str(self->questions[i]), RANKER_MAX_HITS, hits, &count,
                            self->error);
-        size_t place = find_place(self, image, hits, count, i);
+        size_t place = find_note_rank(self, image, hits, count, i);
         recall_measure_add(out, &place, place > 0, 1);
     }
     out->elapsed_ms = os_monotonic_ms() - start;
@@ -185,7 +187,7 @@ int recall_own_notes(struct ethos_turn *turn, struct recall_measure *out, struct
         code = vector_builder_init(&self.vectors, self.model, error);
     size_t count = notes_tiers(turn, scopes);
     for (size_t i = 0; code == ETHOS_OK && i < count; i++)
-        code = add_scope(&self, scopes[i]);
+        code = add_measured_scope(&self, scopes[i]);
     if (code == ETHOS_NOMEM)
         err_nomem(error);
     if (code == ETHOS_OK)
@@ -193,7 +195,7 @@ int recall_own_notes(struct ethos_turn *turn, struct recall_measure *out, struct
     if (code == ETHOS_OK)
         code = image_open(str_view(&bytes), &image, error);
     if (code == ETHOS_OK)
-        code = ask(&self, &image, out);
+        code = measure_question(&self, &image, out);
     recall_builder_free(self.builder);
     vector_builder_release(&self.vectors);
     str_release(&bytes);

@@ -43,12 +43,12 @@ struct searched_scope {
 };
 
 /* A text that holds hits. */
-struct read_text {
+struct cached_read {
     const struct searched_scope *scope;
     struct ethos_view key, text; /* text.data NULL: it is not there */
 };
 
-struct asking {
+struct recall_question {
     struct ethos_turn *turn;
     const struct recall_ask *ask;
     struct recall_report *report;
@@ -69,7 +69,7 @@ struct asking {
     struct searched_scope *rooms;
     size_t room_count;
     size_t image_count;
-    struct read_text *texts;
+    struct cached_read *texts;
     size_t text_count, text_room;
     struct recall_hit *hits;
     struct ranker_hit *ranked;
@@ -80,7 +80,7 @@ struct asking {
 
 /* ---- which scopes ---------------------------------------------------------------------------- */
 
-static int add_scope(struct asking *self, const char *scope, bool notes_only)
+static int add_searched_scope(struct recall_question *self, const char *scope, bool notes_only)
 {
     struct searched_scope *rows = arena_grow(&self->arena, self->scopes, self->scope_count,
                                              &self->scope_room, sizeof *rows);
@@ -95,28 +95,29 @@ static int add_scope(struct asking *self, const char *scope, bool notes_only)
     return ETHOS_OK;
 }
 
-static int add_context(struct asking *self)
+static int add_context(struct recall_question *self)
 {
     const struct ethos_context *context = &self->turn->context;
     bool global = !self->turn->no_global && strcmp(context->memory_scope, "global") != 0;
-    int code = add_scope(self, context->memory_scope, false);
+    int code = add_searched_scope(self, context->memory_scope, false);
     if (code == ETHOS_OK && strcmp(context->user_scope, context->memory_scope) != 0)
-        code = add_scope(self, context->user_scope, false);
+        code = add_searched_scope(self, context->user_scope, false);
     if (code == ETHOS_OK && context->workspace_scope)
-        code = add_scope(self, context->workspace_scope, false);
-    return code == ETHOS_OK && global ? add_scope(self, "global", true) : code;
+        code = add_searched_scope(self, context->workspace_scope, false);
+    return code == ETHOS_OK && global ? add_searched_scope(self, "global", true) : code;
 }
 
 static int add_workspace(void *arg, const char *scope)
 {
-    struct asking *self = arg;
+    struct recall_question *self = arg;
     const char *own = self->turn->context.workspace_scope;
     if (!view_starts(view_str(scope), VIEW("workspace:")) || (own && strcmp(scope, own) == 0))
         return ETHOS_OK;
-    return add_scope(self, scope, false);
+    return add_searched_scope(self, scope, false);
 }
 
-static void note_failure(struct asking *self, int code, const struct ethos_error *why)
+static void record_report_failure(struct recall_question *self, int code,
+                                  const struct ethos_error *why)
 {
     if (self->report->code != ETHOS_OK)
         return;
@@ -125,7 +126,7 @@ static void note_failure(struct asking *self, int code, const struct ethos_error
     self->report->error.code = code;
 }
 
-static int find_scopes(struct asking *self, struct ethos_error *error)
+static int find_scopes(struct recall_question *self, struct ethos_error *error)
 {
     struct ethos_provider *provider = self->turn->provider;
     struct ethos_error why;
@@ -136,11 +137,11 @@ static int find_scopes(struct asking *self, struct ethos_error *error)
                             &target, error);
     if (code != ETHOS_OK)
         return code;
-    code = self->ask->scope ? add_scope(self, target.scope, false) : add_context(self);
+    code = self->ask->scope ? add_searched_scope(self, target.scope, false) : add_context(self);
     if (code == ETHOS_OK && self->ask->everywhere && SLOT_PROVIDER(provider, scopes)) {
         code = provider->ops->scopes(provider, add_workspace, self, &why);
         if (code != ETHOS_OK && code != ETHOS_NOMEM) {
-            note_failure(self, code, &why); // the others are searched
+            record_report_failure(self, code, &why); // the others are searched
             code = ETHOS_OK;
         }
     }
@@ -148,7 +149,7 @@ static int find_scopes(struct asking *self, struct ethos_error *error)
 }
 
 /* One that cannot be searched does not hide the others; when none can, that is the failure. */
-static int catch_up(struct asking *self, struct ethos_error *error)
+static int update_indexes(struct recall_question *self, struct ethos_error *error)
 {
     size_t ready = 0;
     struct ethos_error why;
@@ -167,9 +168,9 @@ static int catch_up(struct asking *self, struct ethos_error *error)
         scope->ready = code == ETHOS_OK;
         ready += scope->ready;
         if (!scope->ready)
-            note_failure(self, code, &why);
+            record_report_failure(self, code, &why);
         else if (scope->index.code != ETHOS_OK)
-            note_failure(self, scope->index.code, &scope->index.error);
+            record_report_failure(self, scope->index.code, &scope->index.error);
         self->report->unreadable += scope->index.unreadable;
         self->report->encoded += scope->index.encoded;
         self->report->partial = self->report->partial || scope->index.partial;
@@ -186,7 +187,7 @@ static int catch_up(struct asking *self, struct ethos_error *error)
 /* ---- whose conversations --------------------------------------------------------------------- */
 
 /* The folders of the project. *out_none: in none, nothing is found. */
-static int find_folders(struct asking *self, bool *out_none, struct ethos_error *error)
+static int find_folders(struct recall_question *self, bool *out_none, struct ethos_error *error)
 {
     const struct config *home;
     const char *folder = self->turn->context.workspace;
@@ -202,7 +203,7 @@ static int find_folders(struct asking *self, bool *out_none, struct ethos_error 
 }
 
 /* Conversations that cannot be searched do not hide the texts. */
-static int find_conversations(struct asking *self, struct ethos_error *error)
+static int find_conversations(struct recall_question *self, struct ethos_error *error)
 {
     struct ethos_turn *turn = self->turn;
     const struct ethos_request person = {.user = turn->context.user};
@@ -223,11 +224,11 @@ static int find_conversations(struct asking *self, struct ethos_error *error)
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code != ETHOS_OK)
-        note_failure(self, code, &why);
+        record_report_failure(self, code, &why);
     return ETHOS_OK;
 }
 
-static bool is_room_wanted(const struct asking *self, const struct said_room *room)
+static bool is_room_wanted(const struct recall_question *self, const struct said_room *room)
 {
     const struct ethos_session session = {.user = room->user};
     return sessions_is_of(&self->person.people, &session) &&
@@ -235,7 +236,7 @@ static bool is_room_wanted(const struct asking *self, const struct said_room *ro
 }
 
 /* One that cannot be opened does not hide the others. */
-static int list_rooms(struct asking *self)
+static int list_rooms(struct recall_question *self)
 {
     struct conversations *said = &self->said;
     self->rooms = arena_array(&self->round, said->count + 1, sizeof *self->rooms);
@@ -250,7 +251,7 @@ static int list_rooms(struct asking *self)
         if (code == ETHOS_NOMEM)
             return code;
         if (code != ETHOS_OK) {
-            note_failure(self, code, &why);
+            record_report_failure(self, code, &why);
             continue;
         }
         if (self->ask->encode_ms && said_room_encode(said, &said->rooms[i], self->encode_until_ms,
@@ -270,7 +271,7 @@ static bool is_main_file(struct ethos_view key)
     return view_eq(key, VIEW(NOTES_INDEX)) || view_eq(key, VIEW("USER.md"));
 }
 
-static bool is_asked_for(const struct asking *self, struct ethos_view key)
+static bool is_key_selected(const struct recall_question *self, struct ethos_view key)
 {
     for (const char *const *asked = self->ask->keys; asked && *asked; asked++)
         if (view_eq_str(key, *asked))
@@ -280,17 +281,17 @@ static bool is_asked_for(const struct asking *self, struct ethos_view key)
 
 /* Not searched: of a scope of which notes alone are, the other files; archives, if so asked; the conversation in which
  * is asked. */
-static bool is_hidden(const struct asking *self, const struct searched_scope *scope,
+static bool is_hidden(const struct recall_question *self, const struct searched_scope *scope,
                       const struct image *image, uint32_t document)
 {
     struct ethos_view key = image_document_name(image, document);
     if (scope->room)
         return view_eq_str(said_document_session(image, document), self->session);
-    return (scope->notes_only && is_main_file(key)) || !is_asked_for(self, key) ||
+    return (scope->notes_only && is_main_file(key)) || !is_key_selected(self, key) ||
            (self->ask->no_archive && view_eq(key, VIEW(RECALL_ARCHIVE)));
 }
 
-static int hide_documents(struct asking *self, const struct searched_scope *scope,
+static int hide_documents(struct recall_question *self, const struct searched_scope *scope,
                           struct image *image)
 {
     bool *hidden = arena_array(&self->round, image->counts.documents + 1, sizeof *hidden);
@@ -302,7 +303,7 @@ static int hide_documents(struct asking *self, const struct searched_scope *scop
     return ETHOS_OK;
 }
 
-static int add_images(struct asking *self, struct searched_scope *scope)
+static int add_images(struct recall_question *self, struct searched_scope *scope)
 {
     size_t count;
     const struct recall_index *index = scope->room ? scope->room->index : scope->index.index;
@@ -319,7 +320,7 @@ static int add_images(struct asking *self, struct searched_scope *scope)
     return ETHOS_OK;
 }
 
-static int list_images(struct asking *self)
+static int list_images(struct recall_question *self)
 {
     int code = list_rooms(self);
     size_t most = (self->scope_count + self->room_count) * INDEX_FRAMES + 1;
@@ -337,7 +338,7 @@ static int list_images(struct asking *self)
 }
 
 /* The vectors of an image; none of an index that was made with another model. */
-static int find_vectors(struct asking *self, size_t i, const struct recall_model *model,
+static int find_vectors(struct recall_question *self, size_t i, const struct recall_model *model,
                         struct image_vectors *out)
 {
     struct searched_scope *scope = self->owners[i];
@@ -352,8 +353,8 @@ static int find_vectors(struct asking *self, size_t i, const struct recall_model
     return code;
 }
 
-static const struct image_document *document_of(const struct image *image, uint32_t unit,
-                                                uint32_t *out_number);
+static const struct image_document *find_document(const struct image *image, uint32_t unit,
+                                                  uint32_t *out_number);
 
 /* Whether only passages that are not searched lack one, whose cosine becomes 0. */
 static bool has_all(const struct image *image, const struct vectors *piece, float *cosines)
@@ -362,7 +363,7 @@ static bool has_all(const struct image *image, const struct vectors *piece, floa
         uint32_t document;
         if (cosines[i] > REMOTE_NONE)
             continue;
-        document_of(image, image->passages[piece->first + i].unit, &document);
+        find_document(image, image->passages[piece->first + i].unit, &document);
         if (!image_is_gone(image, document))
             return false;
         cosines[i] = 0;
@@ -371,7 +372,7 @@ static bool has_all(const struct image *image, const struct vectors *piece, floa
 }
 
 /* The cosines of one image with the question, as a model elsewhere has them; *out_all false: not of all passages. */
-static int compare_image(struct asking *self, const struct remote_file *file,
+static int compare_image(struct recall_question *self, const struct remote_file *file,
                          const struct service_vectors *question, const struct image *image,
                          struct image_vectors *vectors, bool *out_all)
 {
@@ -395,7 +396,7 @@ static int compare_image(struct asking *self, const struct remote_file *file,
 }
 
 /* Takes the place of the vectors where it is complete. */
-static int compare_remote(struct asking *self, struct image_vectors *vectors)
+static int compare_remote(struct recall_question *self, struct image_vectors *vectors)
 {
     struct ethos *ethos = self->turn->ethos;
     const struct service_embedder *embedder = &self->turn->settings.embedder;
@@ -424,7 +425,7 @@ static int compare_remote(struct asking *self, struct image_vectors *vectors)
 
 static int find_meaning(void *arg, struct ranker_meaning *out)
 {
-    struct asking *self = arg;
+    struct recall_question *self = arg;
     struct recall_model *model = self->ask->quick ? NULL : recall_folder_model(self->turn->ethos);
     int code = ETHOS_OK;
     if (!model)
@@ -440,8 +441,8 @@ static int find_meaning(void *arg, struct ranker_meaning *out)
 }
 
 /* The document of a unit. */
-static const struct image_document *document_of(const struct image *image, uint32_t unit,
-                                                uint32_t *out_number)
+static const struct image_document *find_document(const struct image *image, uint32_t unit,
+                                                  uint32_t *out_number)
 {
     uint32_t low = 0, high = image->counts.documents;
     while (high - low > 1) {
@@ -469,13 +470,13 @@ static int64_t time_of(const struct image *image, uint32_t unit)
 {
     uint32_t document, date = image->units[unit].date;
     int64_t stated = date ? date_ms(date) : -1;
-    return stated >= 0 ? stated : document_of(image, unit, &document)->time_ms;
+    return stated >= 0 ? stated : find_document(image, unit, &document)->time_ms;
 }
 
 /* A date is the whole of its day. */
 static bool is_recent(void *arg, uint32_t image, uint32_t unit)
 {
-    const struct asking *self = arg;
+    const struct recall_question *self = arg;
     int64_t time = time_of(&self->images[image], unit);
     int64_t day = self->images[image].units[unit].date ? DAY_MS - 1 : 0;
     return time + day >= self->ask->since_ms;
@@ -484,8 +485,9 @@ static bool is_recent(void *arg, uint32_t image, uint32_t unit)
 /* ---- reading hits ---------------------------------------------------------------------------- */
 
 /* The text of a hit as it is now; data NULL when there is none. */
-static int read_text(struct asking *self, const struct searched_scope *scope, struct ethos_view key,
-                     const struct image_document *indexed, struct ethos_view *out)
+static int read_hit_text(struct recall_question *self, const struct searched_scope *scope,
+                         struct ethos_view key, const struct image_document *indexed,
+                         struct ethos_view *out)
 {
     char name[ETHOS_MAX_KEY + 1];
     struct scope_text text;
@@ -496,8 +498,8 @@ static int read_text(struct asking *self, const struct searched_scope *scope, st
             *out = self->texts[i].text;
             return ETHOS_OK;
         }
-    struct read_text *rows = arena_grow(&self->round, self->texts, self->text_count,
-                                        &self->text_room, sizeof *rows);
+    struct cached_read *rows = arena_grow(&self->round, self->texts, self->text_count,
+                                          &self->text_room, sizeof *rows);
     if (!rows)
         return ETHOS_NOMEM;
     self->texts = rows;
@@ -513,8 +515,8 @@ static int read_text(struct asking *self, const struct searched_scope *scope, st
     if (code == ETHOS_NOMEM || (code == ETHOS_OK && !visible.data))
         return ETHOS_NOMEM;
     if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
-        note_failure(self, code, &why);
-    rows[self->text_count++] = (struct read_text){scope, key, visible};
+        record_report_failure(self, code, &why);
+    rows[self->text_count++] = (struct cached_read){scope, key, visible};
     *out = visible;
     return ETHOS_OK;
 }
@@ -557,14 +559,14 @@ struct found_unit {
 };
 
 /* Whether a message is of the conversation in which is asked. */
-static bool is_asking(const struct asking *self, const struct said_message *said)
+static bool is_asking(const struct recall_question *self, const struct said_message *said)
 {
     const char *session = self->turn->context.session;
     return session &&
            (strcmp(said->session, session) == 0 || (said->key && strcmp(said->key, session) == 0));
 }
 
-static int find_message(struct asking *self, struct found_unit *out)
+static int find_message(struct recall_question *self, struct found_unit *out)
 {
     struct ethos_error why;
     struct said_message *said = arena_alloc(&self->round, sizeof *said);
@@ -576,7 +578,7 @@ static int find_message(struct asking *self, struct found_unit *out)
     if (code == ETHOS_UNSUPPORTED)
         self->turn->ethos->wants_sessions = true;
     else if (code != ETHOS_OK)
-        note_failure(self, code, &why);
+        record_report_failure(self, code, &why);
     if (code != ETHOS_OK)
         return ETHOS_OK;
     if (!said->id) {
@@ -604,8 +606,8 @@ static struct ethos_view lines_around(struct ethos_view text, struct ethos_view 
  * The text of a unit, once more without the rest of its file: numbers alone do not tell that a text is the one that
  * was scanned.
  */
-static int read_unit(const struct scope_index *index, struct ethos_view text,
-                     struct ethos_view unit, struct ethos_view *out)
+static int extract_unit(const struct scope_index *index, struct ethos_view text,
+                        struct ethos_view unit, struct ethos_view *out)
 {
     struct str safe;
     str_init(&safe, SIZE_MAX);
@@ -622,25 +624,25 @@ static int read_unit(const struct scope_index *index, struct ethos_view text,
 }
 
 /* Whether the text of a unit is still the one that was indexed; its text as it is. */
-static int find_unit(struct asking *self, struct found_unit *out)
+static int find_unit(struct recall_question *self, struct found_unit *out)
 {
     const struct image_unit *unit = &out->image->units[out->unit];
     struct ethos_view key = image_document_name(out->image, out->document), text;
     if (out->scope->room)
         return find_message(self, out);
-    int code = read_text(self, out->scope, key, &out->image->documents[out->document], &text);
+    int code = read_hit_text(self, out->scope, key, &out->image->documents[out->document], &text);
     if (code != ETHOS_OK)
         return code;
     out->whole = text;
     if (text.data && (uint64_t)unit->offset + unit->size <= text.size &&
         IMAGE_CHECK(view_of(text.data + unit->offset, unit->size)) == unit->check)
-        return read_unit(&out->scope->index, text, view_of(text.data + unit->offset, unit->size),
-                         &out->text);
+        return extract_unit(&out->scope->index, text, view_of(text.data + unit->offset, unit->size),
+                            &out->text);
     self->stale = true;
     return scope_index_force((struct scope_index *)&out->scope->index, key);
 }
 
-static bool is_repeated(const struct asking *self, struct ethos_view text)
+static bool has_same_text(const struct recall_question *self, struct ethos_view text)
 {
     for (size_t i = 0; i < self->hit_count; i++)
         if (view_eq(self->hits[i].text, text))
@@ -675,7 +677,7 @@ static int compare_near(void *arg, const struct word *word)
 }
 
 /* For the words that the passage does not have, those of it that mean something like them. */
-static void find_near(const struct asking *self, struct ethos_view passage,
+static void find_near(const struct recall_question *self, struct ethos_view passage,
                       struct matched_words *words)
 {
     const struct recall_model *model = recall_folder_model(self->turn->ethos);
@@ -689,7 +691,7 @@ static void find_near(const struct asking *self, struct ethos_view passage,
     ranked_words_each(passage, compare_near, &walk);
 }
 
-static int add_hit(struct asking *self, const struct ranker_hit *ranked)
+static int add_ranked_hit(struct recall_question *self, const struct ranker_hit *ranked)
 {
     struct found_unit found = {.scope = self->owners[ranked->image],
                                .image = &self->images[ranked->image],
@@ -697,7 +699,7 @@ static int add_hit(struct asking *self, const struct ranker_hit *ranked)
     struct matched_words *words = arena_alloc(&self->round, sizeof *words);
     const struct recall_index *index = found.scope->room ? found.scope->room->index
                                                          : found.scope->index.index;
-    document_of(found.image, found.unit, &found.document);
+    find_document(found.image, found.unit, &found.document);
     int code = words ? find_unit(self, &found) : ETHOS_NOMEM;
     if (code != ETHOS_OK || !found.text.data)
         return code;
@@ -705,7 +707,7 @@ static int add_hit(struct asking *self, const struct ranker_hit *ranked)
         return ETHOS_OK;
     matched_words_read(str_view(&self->question), words);
     struct ethos_view passage = choose_passage(found.text, words);
-    if (passage.size == 0 || is_repeated(self, passage))
+    if (passage.size == 0 || has_same_text(self, passage))
         return ETHOS_OK;
     if (ranked->is_linear)
         find_near(self, passage, words);
@@ -736,7 +738,7 @@ static int add_hit(struct asking *self, const struct ranker_hit *ranked)
 /* ---- languages ------------------------------------------------------------------------------- */
 
 /* A setting that is wrong is said, and English is left. */
-static int open_languages(struct asking *self, struct ethos_error *error)
+static int open_languages(struct recall_question *self, struct ethos_error *error)
 {
     const struct config *home;
     struct ethos_error why;
@@ -760,7 +762,7 @@ static bool is_index_line(const struct recall_hit *hit)
 }
 
 /* Whether a hit is the line of an index whose note is a hit itself. */
-static bool leads_to_hit(const struct asking *self, const struct recall_hit *hit)
+static bool leads_to_hit(const struct recall_question *self, const struct recall_hit *hit)
 {
     struct index_entry entry;
     if (strcmp(hit->key, NOTES_INDEX) != 0 || !index_line(line_first(hit->text), &entry))
@@ -772,7 +774,7 @@ static bool leads_to_hit(const struct asking *self, const struct recall_hit *hit
     return false;
 }
 
-static void drop_index_lines(struct asking *self)
+static void drop_index_lines(struct recall_question *self)
 {
     size_t count = 0;
     for (size_t i = 0; i < self->hit_count; i++)
@@ -781,7 +783,7 @@ static void drop_index_lines(struct asking *self)
     self->hit_count = count;
 }
 
-static void begin_round(struct asking *self)
+static void begin_round(struct recall_question *self)
 {
     arena_release(&self->round);
     arena_init(&self->round);
@@ -790,14 +792,14 @@ static void begin_round(struct asking *self)
     self->stale = false;
 }
 
-static void count_units(struct asking *self)
+static void count_units(struct recall_question *self)
 {
     self->report->units = 0;
     for (size_t i = 0; i < self->image_count; i++)
         self->report->units += self->images[i].counts.units;
 }
 
-static void count_texts(struct asking *self)
+static void count_texts(struct recall_question *self)
 {
     for (size_t i = 0; i < self->image_count; i++) {
         struct ethos_view before = {0};
@@ -812,7 +814,7 @@ static void count_texts(struct asking *self)
     }
 }
 
-static int read_question(struct asking *self)
+static int read_question(struct recall_question *self)
 {
     str_clear(&self->question);
     str_add(&self->question, self->ask->question);
@@ -824,14 +826,14 @@ static int read_question(struct asking *self)
 }
 
 /* Who searches does not find what only stands beside a word, or means the same. */
-static bool is_hit(const struct asking *self, const struct ranker_hit *ranked)
+static bool is_hit(const struct recall_question *self, const struct ranker_hit *ranked)
 {
     if (self->ask->words)
         return ranked->evidence > 0;
     return ranked->window > 0 || ranked->meaning >= RANKER_LEAST_MEANING;
 }
 
-static int run_round(struct asking *self, struct ethos_error *error)
+static int run_round(struct recall_question *self, struct ethos_error *error)
 {
     size_t count = 0, most = self->ask->limit;
     begin_round(self);
@@ -859,7 +861,7 @@ static int run_round(struct asking *self, struct ethos_error *error)
         size_t before = self->hit_count;
         bool enough = self->ranked[i].evidence >= self->ask->evidence;
         if (enough)
-            code = add_hit(self, &self->ranked[i]);
+            code = add_ranked_hit(self, &self->ranked[i]);
         if (self->hit_count > before && most < RANKER_MAX_HITS)
             most += is_index_line(&self->hits[before]); // it may be left out
         tried += !enough || self->hit_count > before;
@@ -868,15 +870,15 @@ static int run_round(struct asking *self, struct ethos_error *error)
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-static int run(struct asking *self, struct ethos_error *error)
+static int run_recall(struct recall_question *self, struct ethos_error *error)
 {
     int code = find_scopes(self, error);
     code = code ? code : open_languages(self, error);
-    code = code ? code : catch_up(self, error);
+    code = code ? code : update_indexes(self, error);
     code = code ? code : find_conversations(self, error);
     code = code ? code : run_round(self, error);
     for (int i = 1; i < ROUNDS && code == ETHOS_OK && self->stale; i++) {
-        code = catch_up(self, error);
+        code = update_indexes(self, error);
         if (code == ETHOS_OK && self->said.store)
             code = conversations_catch_up(&self->said, error);
         code = code ? code : run_round(self, error);
@@ -885,10 +887,10 @@ static int run(struct asking *self, struct ethos_error *error)
     return code;
 }
 
-int recall_ask(struct ethos_turn *turn, const struct recall_ask *ask, recall_hit_fn *each,
-               void *arg, struct recall_report *out, struct ethos_error *error)
+int recall_search(struct ethos_turn *turn, const struct recall_ask *ask, recall_hit_fn *each,
+                  void *arg, struct recall_report *out, struct ethos_error *error)
 {
-    struct asking self = {.turn = turn, .ask = ask, .report = out};
+    struct recall_question self = {.turn = turn, .ask = ask, .report = out};
     recall_folder_begin(turn->ethos);
     self.encode_until_ms = ask->encode_ms ? os_monotonic_ms() + ask->encode_ms
                                           : SCOPE_ENCODE_NOTHING;
@@ -897,7 +899,7 @@ int recall_ask(struct ethos_turn *turn, const struct recall_ask *ask, recall_hit
     arena_init(&self.round);
     str_init(&self.folders, SIZE_MAX);
     str_init(&self.question, SIZE_MAX);
-    int code = run(&self, error);
+    int code = run_recall(&self, error);
     for (size_t i = 0; code == ETHOS_OK && i < self.hit_count && i < ask->limit; i++)
         code = each(arg, &self.hits[i]);
     for (size_t i = 0; i < self.scope_count; i++)

@@ -83,8 +83,8 @@ struct recall_report {
 };
 
 /* The best hits, best first. */
-int recall_ask(struct ethos_turn *turn, const struct recall_ask *ask, recall_hit_fn *each,
-               void *arg, struct recall_report *out, struct ethos_error *error);
+int recall_search(struct ethos_turn *turn, const struct recall_ask *ask, recall_hit_fn *each,
+                  void *arg, struct recall_report *out, struct ethos_error *error);
 
 /* ---- maintenance ----------------------------------------------------------------------------- */
 

@@ -40,7 +40,7 @@ bool remote_meaning_is_here(void)
 }
 
 /* Of all threads of a program: a question must not fill the log. Whether it was so before. */
-static bool set_told(struct ethos *ethos, bool told)
+static bool set_outage_reported(struct ethos *ethos, bool told)
 {
     bool before = ethos->remote_told;
     ethos->remote_told = told;
@@ -51,7 +51,7 @@ bool remote_meaning_may(struct ethos *ethos, const struct service_embedder *embe
 {
     if (!embedder->is_remote || !remote_client_builtin)
         return false;
-    if (!embedder->consent && !set_told(ethos, true))
+    if (!embedder->consent && !set_outage_reported(ethos, true))
         log_line(ethos->host, ETHOS_LOG_WARN,
                  "memory.options.embedder: nothing is sent before you agree: ethos config set "
                  "memory.options.embedConsent yes");
@@ -59,9 +59,9 @@ bool remote_meaning_may(struct ethos *ethos, const struct service_embedder *embe
 }
 
 /* Once until it works again. */
-static void tell_away(struct ethos *ethos, const struct ethos_error *why)
+static void report_outage(struct ethos *ethos, const struct ethos_error *why)
 {
-    if (!set_told(ethos, true))
+    if (!set_outage_reported(ethos, true))
         log_line(ethos->host, ETHOS_LOG_WARN,
                  "memory.options.embedder: %s; recall goes on without it", why->text);
 }
@@ -149,7 +149,7 @@ void remote_file_close(struct remote_file *self)
 }
 
 /* NULL: it is not known. */
-static const int8_t *find(const struct remote_file *self, uint64_t hash)
+static const int8_t *find_remote_vector(const struct remote_file *self, uint64_t hash)
 {
     size_t low = 0, high = self->count;
     while (low < high) {
@@ -165,7 +165,7 @@ static const int8_t *find(const struct remote_file *self, uint64_t hash)
     return NULL;
 }
 
-static float product(const float *a, const int8_t *b, size_t count)
+static float dot_product(const float *a, const int8_t *b, size_t count)
 {
     float sum = 0;
     for (size_t i = 0; i < count; i++)
@@ -177,8 +177,8 @@ bool remote_file_compare(const struct remote_file *self, const struct service_ve
                          const struct vectors *passages, float *cosines)
 {
     for (uint32_t i = 0; i < passages->count && self->dimension == question->dimension; i++) {
-        const int8_t *row = find(self, passages->hashes[i]);
-        cosines[i] = row                   ? product(question->values, row, self->dimension)
+        const int8_t *row = find_remote_vector(self, passages->hashes[i]);
+        cosines[i] = row                   ? dot_product(question->values, row, self->dimension)
                      : passages->hashes[i] ? REMOTE_NONE
                                            : 0; // a heading, or a text that is gone
     }
@@ -205,7 +205,7 @@ struct filling {
     struct ethos_view unit;
 };
 
-static int add_passage(void *arg, size_t start, size_t end)
+static int add_passage_to_fill(void *arg, size_t start, size_t end)
 {
     struct filling *self = arg;
     struct ethos_view text = view_of(self->unit.data + start, end - start);
@@ -216,13 +216,13 @@ static int add_passage(void *arg, size_t start, size_t end)
     self->rows = rows;
     struct passage *row = &rows[self->count++];
     *row = (struct passage){.hash = hash_mix(0, text)};
-    row->vector = find(self->known, row->hash);
+    row->vector = find_remote_vector(self->known, row->hash);
     if (!row->vector)
         row->text = view_of(arena_copy(&self->arena, text), text.size);
     return row->vector || row->text.data ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int add_document(struct filling *self, const struct image *image, uint32_t document)
+static int add_document_passages(struct filling *self, const struct image *image, uint32_t document)
 {
     char key[ETHOS_MAX_KEY + 1];
     struct scope_text text;
@@ -239,7 +239,7 @@ static int add_document(struct filling *self, const struct image *image, uint32_
             continue;
         self->unit = view_of(visible.data + unit->offset, unit->size);
         if (IMAGE_CHECK(self->unit) == unit->check)
-            code = passages_each(self->unit, add_passage, self);
+            code = passages_each(self->unit, add_passage_to_fill, self);
     }
     scope_text_release(self->index->ethos, &text);
     return code == ETHOS_NOMEM ? code : ETHOS_OK; // a text that cannot be read is another time's
@@ -253,12 +253,12 @@ static int list_passages(struct filling *self)
     for (size_t f = 0; f < count; f++)
         for (uint32_t d = 0; code == ETHOS_OK && d < frames[f].image.counts.documents; d++)
             if (!image_is_gone(&frames[f].image, d))
-                code = add_document(self, &frames[f].image, d);
+                code = add_document_passages(self, &frames[f].image, d);
     return code;
 }
 
-static int pack(struct filling *self, const struct service_vectors *made, size_t i,
-                struct passage *row)
+static int pack_vector(struct filling *self, const struct service_vectors *made, size_t i,
+                       struct passage *row)
 {
     int8_t *vector = arena_alloc(&self->arena, made->dimension);
     if (!vector)
@@ -284,7 +284,7 @@ static int send_batch(struct filling *self, struct passage **batch, size_t count
     if (code == ETHOS_OK && self->dimension && made.dimension != self->dimension)
         code = err_set(error, ETHOS_MODEL, "vectors have another dimension than those before");
     for (size_t i = 0; code == ETHOS_OK && i < count; i++)
-        code = pack(self, &made, i, batch[i]);
+        code = pack_vector(self, &made, i, batch[i]);
     if (code == ETHOS_OK)
         self->dimension = made.dimension;
     free(made.values);
@@ -315,7 +315,7 @@ static int compare_passages(const void *a, const void *b)
     return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-static int write_text(struct filling *self, struct str *out)
+static int write_remote_file(struct filling *self, struct str *out)
 {
     uint64_t model = model_of(self->embedder), dimension = self->dimension;
     str_add(out, view_of(MAGIC, sizeof MAGIC));
@@ -333,7 +333,7 @@ static int write_text(struct filling *self, struct str *out)
 }
 
 /* What cannot be written is sent another time. */
-static void save(struct filling *self, const char *index)
+static void save_remote_file(struct filling *self, const char *index)
 {
     char name[RECALL_NAME_SIZE];
     struct str text;
@@ -344,7 +344,7 @@ static void save(struct filling *self, const char *index)
     name_file(index, name);
     str_init(&text, MAX_FILE);
     int folder = recall_folder_open(ethos, true);
-    if (folder < 0 || write_text(self, &text) != ETHOS_OK ||
+    if (folder < 0 || write_remote_file(self, &text) != ETHOS_OK ||
         file_replace(folder, name, str_view(&text), 0600, NULL) != ETHOS_OK)
         log_line(ethos->host, ETHOS_LOG_WARN, "recall/%s could not be written", name);
     str_release(&text);
@@ -370,11 +370,11 @@ int remote_meaning_fill(struct scope_index *index, const struct service_embedder
     if (code == ETHOS_OK)
         code = send_all(&self, out_sent, &why);
     if (code == ETHOS_OK)
-        set_told(index->ethos, false); // what fails from now on is said again
+        set_outage_reported(index->ethos, false); // what fails from now on is said again
     else if (code != ETHOS_NOMEM)
-        tell_away(index->ethos, &why);
+        report_outage(index->ethos, &why);
     if (code != ETHOS_NOMEM && (*out_sent > 0 || before != self.count))
-        save(&self, name);
+        save_remote_file(&self, name);
     remote_file_close(self.known);
     arena_release(&self.arena);
     return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
@@ -398,10 +398,10 @@ const struct service_vectors *remote_meaning_question(struct ethos *ethos,
                                             &why);
     str_release(&safe);
     if (code != ETHOS_OK) {
-        tell_away(ethos, &why);
+        report_outage(ethos, &why);
         return NULL;
     }
-    set_told(ethos, false);
+    set_outage_reported(ethos, false);
     free(ethos->remote_question.values);
     ethos->remote_question = made;
     ethos->remote_question_hash = hash;

@@ -25,7 +25,7 @@
 #define SETTLED_MS 50 /* a directory that changed later may change again at the same time */
 
 /* A text, and where the index has it: documents one behind the other. */
-struct entry {
+struct indexed_text {
     const char *key;
     uint64_t bytes, stamp;
     int64_t time_ms;
@@ -34,10 +34,10 @@ struct entry {
     bool build;                   /* to be indexed */
 };
 
-struct catch_up {
+struct index_update {
     struct scope_index *self;
     struct arena arena;
-    struct entry *entries; /* by key */
+    struct indexed_text *entries; /* by key */
     size_t count, room;
     uint64_t stamp; /* of the directory; 0: unknown */
     bool changed;
@@ -69,7 +69,7 @@ uint64_t scope_text_version(struct ethos_view visible)
 }
 
 /* What a model may read of a text. The decisions of the owner are asked where something was found. */
-static struct ethos_view scan(const struct scope_index *self, struct scope_text *text)
+static struct ethos_view make_visible_text(const struct scope_index *self, struct scope_text *text)
 {
     struct ethos_view raw = raw_view(text), visible = scan_visible(raw, &text->safe);
     text->found = visible.data != raw.data;
@@ -94,7 +94,7 @@ int scope_index_read(const struct scope_index *self, const char *key, struct sco
     int code = read_raw(self, key, text, error);
     if (code != ETHOS_OK)
         return code;
-    *out = scan(self, text);
+    *out = make_visible_text(self, text);
     return str_code(&text->safe) ? err_nomem(error) : ETHOS_OK;
 }
 
@@ -110,7 +110,7 @@ int scope_index_read_again(const struct scope_index *self, const char *key,
     *out = raw_view(text);
     text->found = false;
     if (scope_text_version(*out) != indexed->version)
-        *out = scan(self, text);
+        *out = make_visible_text(self, text);
     return str_code(&text->safe) ? err_nomem(error) : ETHOS_OK;
 }
 
@@ -127,32 +127,34 @@ static uint64_t make_stamp(const struct scope_index *self, uint64_t bytes, int64
     return time_ms < 0 ? 0 : stamp == INDEX_GONE || stamp == 0 ? 1 : stamp;
 }
 
-static int add_entry(struct catch_up *job, const char *key, uint64_t bytes, int64_t time_ms)
+static int add_indexed_text(struct index_update *job, const char *key, uint64_t bytes,
+                            int64_t time_ms)
 {
     if (job->count == RECALL_MAX_FILES) {
         job->self->partial = true;
         return ETHOS_OK;
     }
-    struct entry *rows = arena_grow(&job->arena, job->entries, job->count, &job->room,
-                                    sizeof *rows);
+    struct indexed_text *rows = arena_grow(&job->arena, job->entries, job->count, &job->room,
+                                           sizeof *rows);
     if (!rows)
         return ETHOS_NOMEM;
     job->entries = rows;
-    rows[job->count] = (struct entry){.key = arena_str(&job->arena, key),
-                                      .bytes = bytes,
-                                      .stamp = make_stamp(job->self, bytes, time_ms),
-                                      .time_ms = time_ms};
+    rows[job->count] = (struct indexed_text){.key = arena_str(&job->arena, key),
+                                             .bytes = bytes,
+                                             .stamp = make_stamp(job->self, bytes, time_ms),
+                                             .time_ms = time_ms};
     return rows[job->count++].key ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 static int add_listed(void *arg, const struct ethos_entry *entry)
 {
-    return scope_key_visible(entry->key) ? add_entry(arg, entry->key, entry->bytes, entry->mtime_ms)
-                                         : ETHOS_OK;
+    return scope_key_visible(entry->key)
+               ? add_indexed_text(arg, entry->key, entry->bytes, entry->mtime_ms)
+               : ETHOS_OK;
 }
 
 /* A text that cannot be read does not hide the others, and is not hidden itself. */
-static int pass_over(struct scope_index *self, int code, const struct ethos_error *why)
+static int skip_unreadable(struct scope_index *self, int code, const struct ethos_error *why)
 {
     if (code == ETHOS_OK || code == ETHOS_NOMEM || code == ETHOS_NOTFOUND)
         return code == ETHOS_NOMEM ? code : ETHOS_OK; // it went meanwhile
@@ -165,7 +167,7 @@ static int pass_over(struct scope_index *self, int code, const struct ethos_erro
 }
 
 /* The archive is not listed; reading its end tells whether it changed. */
-static int add_archive(struct catch_up *job)
+static int add_archive(struct index_update *job)
 {
     static const struct ethos_read_how end = {1, 0};
     struct scope_index *self = job->self;
@@ -174,17 +176,17 @@ static int add_archive(struct catch_up *job)
     int code = self->provider->ops->read(self->provider, self->scope, RECALL_ARCHIVE, &end, &text,
                                          &why);
     if (code == ETHOS_OK)
-        code = add_entry(job, RECALL_ARCHIVE, text.total, text.mtime_ms);
+        code = add_indexed_text(job, RECALL_ARCHIVE, text.total, text.mtime_ms);
     service_free_text(self->ethos, &text);
-    return pass_over(self, code, &why);
+    return skip_unreadable(self, code, &why);
 }
 
 static int compare_entries(const void *a, const void *b)
 {
-    return strcmp(((const struct entry *)a)->key, ((const struct entry *)b)->key);
+    return strcmp(((const struct indexed_text *)a)->key, ((const struct indexed_text *)b)->key);
 }
 
-static int list_texts(struct catch_up *job, struct ethos_error *error)
+static int list_texts(struct index_update *job, struct ethos_error *error)
 {
     struct ethos_provider *provider = job->self->provider;
     int code = provider->ops->list(provider, job->self->scope, add_listed, job, error);
@@ -218,7 +220,7 @@ static uint64_t directory_stamp(const struct scope_index *self)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-static struct entry *find_entry(const struct catch_up *job, struct ethos_view key)
+static struct indexed_text *find_indexed_text(const struct index_update *job, struct ethos_view key)
 {
     size_t low = 0, high = job->count;
     while (low < high) {
@@ -244,7 +246,7 @@ static bool is_forced(const struct scope_index *self, const char *key)
     return false;
 }
 
-static void restamp(struct catch_up *job, const struct entry *entry, uint64_t stamp)
+static void restamp_text(struct index_update *job, const struct indexed_text *entry, uint64_t stamp)
 {
     for (uint32_t d = 0; d < entry->documents; d++)
         recall_index_restamp(job->self->index, entry->frame, entry->document + d, stamp);
@@ -252,10 +254,10 @@ static void restamp(struct catch_up *job, const struct entry *entry, uint64_t st
 }
 
 /* Of a text that stands in two frames, which a writer that died leaves, the later one counts. */
-static void place_document(struct catch_up *job, size_t frame, uint32_t document,
+static void place_document(struct index_update *job, size_t frame, uint32_t document,
                            struct ethos_view name)
 {
-    struct entry *entry = find_entry(job, name);
+    struct indexed_text *entry = find_indexed_text(job, name);
     if (!entry) {
         recall_index_restamp(job->self->index, frame, document, INDEX_GONE);
         job->changed = true;
@@ -266,13 +268,13 @@ static void place_document(struct catch_up *job, size_t frame, uint32_t document
         return;
     }
     if (entry->documents > 0)
-        restamp(job, entry, INDEX_GONE);
+        restamp_text(job, entry, INDEX_GONE);
     entry->frame = frame;
     entry->document = document;
     entry->documents = 1;
 }
 
-static void place_documents(struct catch_up *job)
+static void place_documents(struct index_update *job)
 {
     size_t count;
     const struct recall_frame *frames = recall_index_frames(job->self->index, &count);
@@ -283,7 +285,8 @@ static void place_documents(struct catch_up *job)
 }
 
 /* Whether the content of a text is not that which is indexed; one that cannot be read is left out. */
-static int compare_text(struct catch_up *job, struct entry *entry, struct scope_text *text)
+static int compare_text(struct index_update *job, struct indexed_text *entry,
+                        struct scope_text *text)
 {
     size_t count;
     struct ethos_view visible;
@@ -297,21 +300,21 @@ static int compare_text(struct catch_up *job, struct entry *entry, struct scope_
     bool same = code == ETHOS_OK &&
                 frame->image.documents[entry->document].version == scope_text_version(visible);
     if (same && frame->stamps[entry->document] != entry->stamp)
-        restamp(job, entry, entry->stamp);
+        restamp_text(job, entry, entry->stamp);
     if (!same)
-        restamp(job, entry, INDEX_GONE);
+        restamp_text(job, entry, INDEX_GONE);
     entry->build = code == ETHOS_OK && !same;
-    return pass_over(job->self, code, &why);
+    return skip_unreadable(job->self, code, &why);
 }
 
-static int compare_texts(struct catch_up *job)
+static int compare_texts(struct index_update *job)
 {
     struct scope_text text;
     int code = ETHOS_OK;
     scope_text_init(&text);
     place_documents(job);
     for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
-        struct entry *entry = &job->entries[i];
+        struct indexed_text *entry = &job->entries[i];
         if (entry->documents == 0)
             entry->build = true;
         else
@@ -326,18 +329,19 @@ static int compare_texts(struct catch_up *job)
 /* Older texts stand first, as ranking takes units to be in order of time. */
 static int compare_times(const void *a, const void *b)
 {
-    const struct entry *x = *(const struct entry *const *)a, *y = *(const struct entry *const *)b;
+    const struct indexed_text *x = *(const struct indexed_text *const *)a,
+                              *y = *(const struct indexed_text *const *)b;
     if (x->time_ms != y->time_ms)
         return x->time_ms < y->time_ms ? -1 : 1;
     return strcmp(x->key, y->key);
 }
 
 /* The texts to index in a frame that takes the place of those from `from` on. */
-static size_t choose_texts(struct catch_up *job, size_t from, const struct entry **out)
+static size_t choose_texts(struct index_update *job, size_t from, const struct indexed_text **out)
 {
     size_t count = 0;
     for (size_t i = 0; i < job->count; i++) {
-        struct entry *entry = &job->entries[i];
+        struct indexed_text *entry = &job->entries[i];
         entry->build = entry->build || (entry->documents > 0 && entry->frame >= from);
         if (entry->build)
             out[count++] = entry;
@@ -346,8 +350,8 @@ static size_t choose_texts(struct catch_up *job, size_t from, const struct entry
     return count;
 }
 
-static int index_texts(struct catch_up *job, const struct entry *const *entries, size_t count,
-                       struct text_index *out, struct ethos_error *error)
+static int index_texts(struct index_update *job, const struct indexed_text *const *entries,
+                       size_t count, struct text_index *out, struct ethos_error *error)
 {
     struct scope_text text;
     struct ethos_view visible;
@@ -357,7 +361,7 @@ static int index_texts(struct catch_up *job, const struct entry *const *entries,
         struct ethos_error why;
         code = scope_index_read(job->self, entries[i]->key, &text, &visible, &why);
         if (code != ETHOS_OK) {
-            code = pass_over(job->self, code, &why) ? err_nomem(error) : ETHOS_OK;
+            code = skip_unreadable(job->self, code, &why) ? err_nomem(error) : ETHOS_OK;
             continue; // another time
         }
         const struct text_source source = {.key = entries[i]->key,
@@ -372,7 +376,7 @@ static int index_texts(struct catch_up *job, const struct entry *const *entries,
     return code;
 }
 
-static int add_frame(struct catch_up *job, struct ethos_error *error)
+static int append_index_frame(struct index_update *job, struct ethos_error *error)
 {
     struct scope_index *self = job->self;
     struct text_index made;
@@ -382,7 +386,7 @@ static int add_frame(struct catch_up *job, struct ethos_error *error)
     for (size_t i = 0; i < job->count; i++)
         bytes += job->entries[i].build ? job->entries[i].bytes : 0;
     size_t from = recall_index_merge(self->index, bytes);
-    const struct entry **entries = arena_array(&job->arena, job->count + 1, sizeof *entries);
+    const struct indexed_text **entries = arena_array(&job->arena, job->count + 1, sizeof *entries);
     if (!entries)
         return err_nomem(error);
     size_t count = choose_texts(job, from, entries);
@@ -423,7 +427,7 @@ static int open_index(struct scope_index *self, struct ethos_error *error)
     return code;
 }
 
-static void save(struct catch_up *job)
+static void save_index(struct index_update *job)
 {
     struct scope_index *self = job->self;
     char name[RECALL_NAME_SIZE];
@@ -444,7 +448,7 @@ static void save(struct catch_up *job)
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Compares again: what was placed before belongs to an index that was closed. */
-static int compare_anew(struct catch_up *job, struct ethos_error *error)
+static int compare_anew(struct index_update *job, struct ethos_error *error)
 {
     for (size_t i = 0; i < job->count; i++) {
         job->entries[i].documents = 0;
@@ -456,7 +460,7 @@ static int compare_anew(struct catch_up *job, struct ethos_error *error)
     return code;
 }
 
-static bool has_work(const struct catch_up *job)
+static bool has_work(const struct index_update *job)
 {
     for (size_t i = 0; i < job->count; i++)
         if (job->entries[i].build)
@@ -464,7 +468,7 @@ static bool has_work(const struct catch_up *job)
     return job->changed;
 }
 
-static int update(struct catch_up *job, struct ethos_error *error)
+static int update_index(struct index_update *job, struct ethos_error *error)
 {
     struct scope_index *self = job->self;
     recall_folder_model(self->ethos); // from now on
@@ -478,9 +482,9 @@ static int update(struct catch_up *job, struct ethos_error *error)
     if (recall_folder_lock(self->ethos, 0, &lock, NULL) == ETHOS_OK)
         code = compare_anew(job, error);
     if (code == ETHOS_OK)
-        code = add_frame(job, error);
+        code = append_index_frame(job, error);
     if (code == ETHOS_OK && lock >= 0)
-        save(job);
+        save_index(job);
     self->unsaved = self->unsaved || lock < 0;
     if (lock >= 0)
         os_close(lock);
@@ -497,8 +501,8 @@ struct unit_reader {
     char key[ETHOS_MAX_KEY + 1];
 };
 
-static int read_unit(void *arg, const struct image *image, uint32_t document, uint32_t unit,
-                     struct ethos_view *out)
+static int read_indexed_unit(void *arg, const struct image *image, uint32_t document, uint32_t unit,
+                             struct ethos_view *out)
 {
     struct unit_reader *reader = arg;
     const struct image_unit *row = &image->units[unit];
@@ -517,7 +521,8 @@ static int read_unit(void *arg, const struct image *image, uint32_t document, ui
     return ETHOS_OK;
 }
 
-static int encode(struct scope_index *self, struct recall_model *model, struct ethos_error *error)
+static int encode_vectors(struct scope_index *self, struct recall_model *model,
+                          struct ethos_error *error)
 {
     char name[RECALL_NAME_SIZE];
     struct unit_reader reader = {.self = self};
@@ -526,7 +531,7 @@ static int encode(struct scope_index *self, struct recall_model *model, struct e
                                .model = model,
                                .index = self->index,
                                .file = name,
-                               .read = read_unit,
+                               .read = read_indexed_unit,
                                .arg = &reader,
                                .until_ms = self->encode_until_ms};
     scope_text_init(&reader.text);
@@ -557,7 +562,7 @@ static int encode_new(struct scope_index *self, struct ethos_error *error)
     model = recall_folder_model(self->ethos);
     int code = scope_index_open_vectors(self, error);
     if (code == ETHOS_OK && self->vectors && vector_fill_lacks(self->vectors, self->index))
-        code = encode(self, model, &why);
+        code = encode_vectors(self, model, &why);
     return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
 }
 
@@ -595,11 +600,11 @@ static int read_decisions(struct scope_index *self)
 
 /* ---- from outside ---------------------------------------------------------------------------- */
 
-static int catch_up(struct scope_index *self, bool quick, struct ethos_error *error)
+static int update_if_changed(struct scope_index *self, bool quick, struct ethos_error *error)
 {
     if (read_decisions(self) != ETHOS_OK)
         return err_nomem(error);
-    struct catch_up job = {.self = self, .stamp = directory_stamp(self)};
+    struct index_update job = {.self = self, .stamp = directory_stamp(self)};
     int code = open_index(self, error);
     if (code == ETHOS_OK && quick && job.stamp != 0 && self->forced_count == 0 &&
         job.stamp == recall_index_stamp(self->index))
@@ -610,14 +615,14 @@ static int catch_up(struct scope_index *self, bool quick, struct ethos_error *er
     if (code == ETHOS_OK)
         recall_index_frames(self->index, &frames);
     if (code == ETHOS_OK && (job.count > 0 || frames > 0))
-        code = update(&job, error);
+        code = update_index(&job, error);
     arena_release(&job.arena);
     return code;
 }
 
 int scope_index_catch_up(struct scope_index *self, bool quick, struct ethos_error *error)
 {
-    int code = catch_up(self, quick, error);
+    int code = update_if_changed(self, quick, error);
     vector_file_close(self->vectors);
     self->vectors = NULL;
     return code ? code : encode_new(self, error);

@@ -38,7 +38,7 @@ void text_index_release(struct text_index *self)
     str_release(&self->stamps);
 }
 
-static int add_document(struct adding *adding)
+static int add_text_document(struct adding *adding)
 {
     struct text_index *index = adding->index;
     const struct text_source *source = adding->source;
@@ -52,7 +52,7 @@ static int add_document(struct adding *adding)
     return recall_builder_document(index->builder, &document, adding->error);
 }
 
-static int add_unit(void *arg, const struct text_unit *unit)
+static int add_text_unit(void *arg, const struct text_unit *unit)
 {
     struct adding *adding = arg;
     const struct recall_unit row = {
@@ -62,21 +62,21 @@ static int add_unit(void *arg, const struct text_unit *unit)
         .offset = (uint32_t)(adding->start + unit->offset),
         .heading = unit->section,
     };
-    int code = unit->section ? add_document(adding) : ETHOS_OK;
+    int code = unit->section ? add_text_document(adding) : ETHOS_OK;
     if (code != ETHOS_OK || (unit->section && view_blank(unit->text)))
         return code;
     return recall_builder_unit(adding->index->builder, &row, adding->error);
 }
 
-static int add_part(struct adding *adding, struct ethos_view text, struct ethos_view part,
-                    struct ethos_view above, struct text_date date)
+static int add_text_part(struct adding *adding, struct ethos_view text, struct ethos_view part,
+                         struct ethos_view above, struct text_date date)
 {
     adding->start = (size_t)(part.data - text.data);
-    return text_units_each(part, above, date, add_unit, adding);
+    return text_units_each(part, above, date, add_text_unit, adding);
 }
 
 /* The title, the description and the type stand above everything. */
-static int add_note(struct adding *adding, struct ethos_view text)
+static int add_note_text(struct adding *adding, struct ethos_view text)
 {
     struct note note;
     struct text_date date;
@@ -89,7 +89,7 @@ static int add_note(struct adding *adding, struct ethos_view text)
     if (!text_date_find(note.verified, &date))
         text_date_find(note.created, &date);
     int code = str_code(&above) ? ETHOS_NOMEM
-                                : add_part(adding, text, note.body, str_view(&above), date);
+                                : add_text_part(adding, text, note.body, str_view(&above), date);
     str_release(&above);
     return code;
 }
@@ -107,10 +107,10 @@ static int add_archive(struct adding *adding, struct ethos_view text)
         struct text_date date;
         text_date_find(block.iso, &date);
         if (first)
-            code = add_part(adding, text, before, VIEW(""), none);
-        code = code ? code : add_part(adding, text, block.body, block.slug, date);
+            code = add_text_part(adding, text, before, VIEW(""), none);
+        code = code ? code : add_text_part(adding, text, block.body, block.slug, date);
     }
-    return first ? add_part(adding, text, text, VIEW(""), none) : code;
+    return first ? add_text_part(adding, text, text, VIEW(""), none) : code;
 }
 
 int text_index_add(struct text_index *self, const struct text_source *source,
@@ -123,11 +123,11 @@ int text_index_add(struct text_index *self, const struct text_source *source,
     if (strcmp(source->key, RECALL_ARCHIVE) == 0)
         code = add_archive(&adding, text);
     else if (strcmp(source->key, NOTES_INDEX) == 0 || strcmp(source->key, "USER.md") == 0)
-        code = add_part(&adding, text, text, VIEW(""), none);
+        code = add_text_part(&adding, text, text, VIEW(""), none);
     else
-        code = add_note(&adding, text);
+        code = add_note_text(&adding, text);
     if (code == ETHOS_OK && self->documents == before)
-        code = add_document(&adding); // nothing in it, which is known then
+        code = add_text_document(&adding); // nothing in it, which is known then
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 

@@ -16,7 +16,7 @@
 
 #define BEFORE 80 /* bytes of a long line shown before what was found */
 
-struct search {
+struct text_search {
     const struct memory_search *how;
     struct query query;
     memory_hit_fn *each;
@@ -29,8 +29,8 @@ struct search {
 /* ---- the line -------------------------------------------------------------------------------- */
 
 /* The line of a passage that has most words of the question. */
-static struct ethos_view find_line(struct ethos_view passage, const struct matched_words *words,
-                                   uint64_t *number)
+static struct ethos_view find_best_line(struct ethos_view passage,
+                                        const struct matched_words *words, uint64_t *number)
 {
     struct ethos_view line, best = line_first(passage);
     struct matched_words found = *words;
@@ -53,7 +53,8 @@ static bool is_inside(struct ethos_view text, size_t at)
 }
 
 /* The part of a line around what was found. */
-static void cut(const struct search *self, struct ethos_view line, struct memory_hit *hit)
+static void cut_snippet(const struct text_search *self, struct ethos_view line,
+                        struct memory_hit *hit)
 {
     struct query any = self->query;
     size_t start = 0, end, from = 0;
@@ -77,16 +78,16 @@ static void cut(const struct search *self, struct ethos_view line, struct memory
 
 /* ---- hits ------------------------------------------------------------------------------------ */
 
-static bool is_note(const struct recall_hit *hit)
+static bool is_note_hit(const struct recall_hit *hit)
 {
     return !hit->said && strcmp(hit->key, NOTES_INDEX) != 0 && strcmp(hit->key, "USER.md") != 0 &&
            strcmp(hit->key, RECALL_ARCHIVE) != 0;
 }
 
-static bool is_shown(struct search *self, const struct recall_hit *hit)
+static bool is_shown(struct text_search *self, const struct recall_hit *hit)
 {
     uint64_t hash = hash_mix(hash_mix(0, view_str(hit->scope)), view_str(hit->key));
-    if (!is_note(hit))
+    if (!is_note_hit(hit))
         return false;
     for (size_t i = 0; i < self->note_count; i++)
         if (self->notes[i] == hash)
@@ -95,9 +96,9 @@ static bool is_shown(struct search *self, const struct recall_hit *hit)
     return false;
 }
 
-static int show(void *arg, const struct recall_hit *hit)
+static int show_hit(void *arg, const struct recall_hit *hit)
 {
-    struct search *self = arg;
+    struct text_search *self = arg;
     struct memory_hit shown = {.scope = hit->scope,
                                .key = hit->key,
                                .line = hit->line,
@@ -106,7 +107,7 @@ static int show(void *arg, const struct recall_hit *hit)
     if (self->shown == self->how->limit || is_shown(self, hit))
         return ETHOS_OK;
     self->shown++;
-    cut(self, find_line(hit->text, hit->words, &shown.line), &shown);
+    cut_snippet(self, find_best_line(hit->text, hit->words, &shown.line), &shown);
     return self->each(self->arg, &shown);
 }
 
@@ -124,7 +125,7 @@ int memory_search(struct ethos_turn *turn, const struct memory_search *search, m
 {
     struct arena arena;
     arena_init(&arena);
-    struct search *self = arena_alloc(&arena, sizeof *self);
+    struct text_search *self = arena_alloc(&arena, sizeof *self);
     struct query *phrases = arena_alloc(&arena, sizeof *phrases);
     int code = self && phrases ? query_parse(search->text, &arena, &self->query) : ETHOS_NOMEM;
     if (code == ETHOS_OK) {
@@ -140,7 +141,7 @@ int memory_search(struct ethos_turn *turn, const struct memory_search *search, m
                                        .no_archive = !search->archive,
                                        .words = true,
                                        .phrases = phrases->count > 0 ? phrases : NULL};
-        code = recall_ask(turn, &ask, show, self, out, error);
+        code = recall_search(turn, &ask, show_hit, self, out, error);
     } else {
         err_nomem(error);
     }

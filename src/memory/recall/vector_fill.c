@@ -62,7 +62,7 @@ bool vector_fill_lacks(struct vector_file *vectors, const struct recall_index *i
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
-static uint32_t document_of(const struct image *image, uint32_t unit)
+static uint32_t document_with_unit(const struct image *image, uint32_t unit)
 {
     uint32_t low = 0, high = image->counts.documents;
     while (high - low > 1) {
@@ -78,7 +78,7 @@ static uint32_t document_of(const struct image *image, uint32_t unit)
 static int encode_unit(struct vector_fill *self, const struct image *image, uint32_t unit,
                        struct vector_builder *builder, struct ethos_error *error)
 {
-    uint32_t document = document_of(image, unit), before = builder->count;
+    uint32_t document = document_with_unit(image, unit), before = builder->count;
     uint32_t passages = image_passages_end(image, unit) - image->units[unit].first_passage;
     struct ethos_view text = {0};
     int code = image_is_gone(image, document) ? ETHOS_OK
@@ -109,7 +109,7 @@ static int encode_chunk(struct vector_fill *self, const struct image *image, uin
     return code;
 }
 
-static bool is_over(const struct vector_fill *self)
+static bool is_time_over(const struct vector_fill *self)
 {
     return self->until_ms != 0 && os_monotonic_ms() >= self->until_ms;
 }
@@ -120,7 +120,7 @@ static int fill_image(struct vector_fill *self, struct vector_file *file, const 
     struct image_vectors known;
     uint32_t first, end = image->counts.passages;
     int code = ETHOS_OK;
-    while (code == ETHOS_OK && !is_over(self)) {
+    while (code == ETHOS_OK && !is_time_over(self)) {
         if (vector_file_find(file, image->checksum, &known) != ETHOS_OK)
             return err_nomem(error);
         if (!find_gap(&known, end, &first, &end))
@@ -170,7 +170,7 @@ static int fill_frames(struct vector_fill *self, struct vector_file *file,
 }
 
 /* What cannot be written is known to this handle alone. */
-static void save(const struct vector_fill *self, struct vector_file *file)
+static void save_vectors(const struct vector_fill *self, struct vector_file *file)
 {
     char name[RECALL_NAME_SIZE];
     struct ethos_error why;
@@ -200,7 +200,7 @@ int vector_fill_run(struct vector_fill *self, struct vector_file **vectors,
         if (code == ETHOS_OK)
             code = fill_frames(self, *vectors, error);
         if (code == ETHOS_OK)
-            save(self, *vectors);
+            save_vectors(self, *vectors);
     }
     os_close(lock);
     return code;

@@ -32,7 +32,7 @@ struct deciding {
 /* ---- the line ---------------------------------------------------------------------------------- */
 
 /* Ids of other programs may be of any form. */
-static void name_operation(const char *id, char out[ETHOS_MAX_OPID + 1])
+static void make_review_op_id(const char *id, char out[ETHOS_MAX_OPID + 1])
 {
     char hash[HASH_HEX_SIZE];
     snprintf(out, ETHOS_MAX_OPID + 1, REVIEW_OP_ID "%s", id);
@@ -43,8 +43,8 @@ static void name_operation(const char *id, char out[ETHOS_MAX_OPID + 1])
     snprintf(out, ETHOS_MAX_OPID + 1, REVIEW_OP_ID "%s", hash);
 }
 
-static int begin(struct ethos_turn *turn, const struct review_decision *decision,
-                 struct deciding *out, struct ethos_error *error)
+static int open_decision(struct ethos_turn *turn, const struct review_decision *decision,
+                         struct deciding *out, struct ethos_error *error)
 {
     int root;
     struct pending_limits limits;
@@ -63,7 +63,7 @@ static int begin(struct ethos_turn *turn, const struct review_decision *decision
     }
     out->line = code == ETHOS_OK ? pending_queue_find(&out->queue, view_str(decision->id)) : NULL;
     if (code != ETHOS_OK || out->line) {
-        name_operation(decision->id, out->op_id);
+        make_review_op_id(decision->id, out->op_id);
         return code;
     }
     quote_line(view_str(decision->id), shown);
@@ -71,7 +71,7 @@ static int begin(struct ethos_turn *turn, const struct review_decision *decision
     return err_hint(error, code, "ethos pending list shows what waits");
 }
 
-static void end(struct deciding *self)
+static void close_decision(struct deciding *self)
 {
     pending_queue_release(&self->queue);
 }
@@ -84,7 +84,8 @@ static int close_line(struct deciding *self, const char *reason, struct ethos_er
 
 /* ---- what was done already ---------------------------------------------------------------------- */
 
-static int keep_all(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int leave_all_unchanged(void *arg, struct ethos_edit *edits, size_t count,
+                               struct ethos_error *error)
 {
     bool *asked = arg;
     (void)edits, (void)count, (void)error;
@@ -92,7 +93,7 @@ static int keep_all(void *arg, struct ethos_edit *edits, size_t count, struct et
     return ETHOS_OK;
 }
 
-static bool remembers(const struct ethos_turn *turn)
+static bool has_idempotency(const struct ethos_turn *turn)
 {
     return turn->provider->capabilities & ETHOS_PROVIDER_ONCE;
 }
@@ -106,10 +107,10 @@ static int find_applied(const struct deciding *self, bool *out, struct ethos_err
     struct ethos_edit edit = {.key = self->line->pending.key};
     bool asked = false;
     *out = false;
-    if (!remembers(self->turn))
+    if (!has_idempotency(self->turn))
         return ETHOS_OK;
-    int code = handle_update(self->turn, self->decision->scope, &edit, 1, keep_all, &asked, &how,
-                             &own);
+    int code = handle_update(self->turn, self->decision->scope, &edit, 1, leave_all_unchanged,
+                             &asked, &how, &own);
     *out = code == ETHOS_OK ? !asked : opid_is_used_error(&own);
     if (code == ETHOS_OK || *out || code == ETHOS_UNSUPPORTED)
         return ETHOS_OK;
@@ -119,7 +120,7 @@ static int find_applied(const struct deciding *self, bool *out, struct ethos_err
 }
 
 /* Somebody approved it and died before the line was closed: that is done now. */
-static int settle_applied(struct deciding *self, struct ethos_error *error)
+static int close_if_applied(struct deciding *self, struct ethos_error *error)
 {
     bool applied;
     int code = find_applied(self, &applied, error);
@@ -192,7 +193,7 @@ static struct ethos_origin origin_of(const struct deciding *self)
                                  .session = p->session,
                                  .session_key = p->session_key,
                                  .user = p->user,
-                                 .op_id = remembers(self->turn) ? self->op_id : NULL,
+                                 .op_id = has_idempotency(self->turn) ? self->op_id : NULL,
                                  .trust = p->trust ? p->trust : trust_name(TRUST_UNTRUSTED),
                                  .approved_by = self->decision->by,
                                  .edited_from = p->edited_from};
@@ -273,9 +274,9 @@ int review_approve(struct ethos_turn *turn, const struct review_decision *decisi
                    const struct ethos_sync_how *how, struct ethos_error *error)
 {
     struct deciding self;
-    int code = begin(turn, decision, &self, error);
+    int code = open_decision(turn, decision, &self, error);
     if (code == ETHOS_OK)
-        code = settle_applied(&self, error);
+        code = close_if_applied(&self, error);
     if (code == ETHOS_OK)
         code = check_shown(&self, true, error);
     if (code == ETHOS_OK) {
@@ -285,7 +286,7 @@ int review_approve(struct ethos_turn *turn, const struct review_decision *decisi
     }
     if (code == ETHOS_OK && !(how->flags & ETHOS_SYNC_DRY_RUN))
         code = close_line(&self, CLOSED_APPROVED, error);
-    end(&self);
+    close_decision(&self);
     return code;
 }
 
@@ -295,14 +296,14 @@ int review_reject(struct ethos_turn *turn, const struct review_decision *decisio
                   struct ethos_error *error)
 {
     struct deciding self;
-    int code = begin(turn, decision, &self, error);
+    int code = open_decision(turn, decision, &self, error);
     if (code == ETHOS_OK)
-        code = settle_applied(&self, error);
+        code = close_if_applied(&self, error);
     if (code == ETHOS_OK)
         code = check_shown(&self, false, error);
     if (code == ETHOS_OK)
         code = close_line(&self, never ? CLOSED_NEVER : CLOSED_REJECTED, error);
-    end(&self);
+    close_decision(&self);
     return code;
 }
 
@@ -310,9 +311,9 @@ int review_edit(struct ethos_turn *turn, const struct review_decision *decision,
                 struct ethos_view text, json_t **out, struct ethos_error *error)
 {
     struct deciding self;
-    int code = begin(turn, decision, &self, error);
+    int code = open_decision(turn, decision, &self, error);
     if (code == ETHOS_OK)
-        code = settle_applied(&self, error);
+        code = close_if_applied(&self, error);
     if (code == ETHOS_OK)
         code = check_shown(&self, false, error);
     if (code == ETHOS_OK && self.line->pending.action == ETHOS_ACTION_DELETE)
@@ -328,7 +329,7 @@ int review_edit(struct ethos_turn *turn, const struct review_decision *decision,
     }
     if (code == ETHOS_OK)
         *out = json_incref(self.line->row);
-    end(&self);
+    close_decision(&self);
     return code;
 }
 

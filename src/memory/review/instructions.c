@@ -122,7 +122,7 @@ int instructions_is_accepted(struct ethos *ethos, const char *path, struct ethos
 
 /* ---- the files ---------------------------------------------------------------------------------- */
 
-struct reading {
+struct instructions_reading {
     const char *top;
     int dir;
     const json_t *accepted;
@@ -131,7 +131,7 @@ struct reading {
 };
 
 /* False: there is none that can be read, or it says nothing. */
-static bool read_file(int dir, const char *name, size_t most, struct str *out)
+static bool read_instruction_file(int dir, const char *name, size_t most, struct str *out)
 {
     struct stat info;
     int fd = os_open_beneath(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
@@ -144,8 +144,8 @@ static bool read_file(int dir, const char *name, size_t most, struct str *out)
     return read && !view_blank(str_view(out));
 }
 
-static int tell_file(const struct reading *self, const char *name, struct ethos_view text,
-                     bool is_skill)
+static int report_instructions(const struct instructions_reading *self, const char *name,
+                               struct ethos_view text, bool is_skill)
 {
     char path[2 * PATH_MAX], hash[HASH_HEX_SIZE];
     snprintf(path, sizeof path, "%s/%s", self->top, name);
@@ -160,7 +160,7 @@ static int tell_file(const struct reading *self, const char *name, struct ethos_
 }
 
 /* Of a folder that is named from the top ("" for itself). */
-static int read_folder(const struct reading *self, const char *folder)
+static int read_instruction_folder(const struct instructions_reading *self, const char *folder)
 {
     static const char *const names[] = {"AGENTS.md", "CLAUDE.md"};
     char name[PATH_MAX];
@@ -170,13 +170,13 @@ static int read_folder(const struct reading *self, const char *folder)
     for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
         found = snprintf(name, sizeof name, "%s%s%s", folder, *folder ? "/" : "", names[i]) <
                     PATH_MAX &&
-                read_file(self->dir, name, INSTRUCTIONS_MAX_BYTES, &text);
-    int code = found ? tell_file(self, name, str_view(&text), false) : 0;
+                read_instruction_file(self->dir, name, INSTRUCTIONS_MAX_BYTES, &text);
+    int code = found ? report_instructions(self, name, str_view(&text), false) : 0;
     str_release(&text);
     return code;
 }
 
-static int read_skills(const struct reading *self, const char *folder)
+static int read_skills(const struct instructions_reading *self, const char *folder)
 {
     char name[PATH_MAX];
     struct arena arena;
@@ -192,22 +192,22 @@ static int read_skills(const struct reading *self, const char *folder)
         for (size_t i = 0; code == 0 && i < names.count; i++)
             if (*names.list[i] != '.' &&
                 snprintf(name, sizeof name, "%s/%s/SKILL.md", folder, names.list[i]) < PATH_MAX &&
-                read_file(self->dir, name, MAX_SKILL_FILE, &text))
-                code = tell_file(self, name, str_view(&text), true);
+                read_instruction_file(self->dir, name, MAX_SKILL_FILE, &text))
+                code = report_instructions(self, name, str_view(&text), true);
     os_close(dir);
     str_release(&text);
     arena_release(&arena);
     return code;
 }
 
-static int read_down(const struct reading *self, char *below)
+static int read_down(const struct instructions_reading *self, char *below)
 {
-    int code = read_folder(self, "");
+    int code = read_instruction_folder(self, "");
     for (char *at = below; code == 0 && *at;) {
         char *slash = strchr(at, '/');
         if (slash)
             *slash = '\0';
-        code = read_folder(self, below);
+        code = read_instruction_folder(self, below);
         if (!slash)
             break;
         *slash = '/';
@@ -228,7 +228,7 @@ int instructions_each(struct ethos *ethos, const char *top, const char *folder,
     int dir = os_openat(AT_FDCWD, top, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0 || os_realpath(folder, real) != 0 || strncmp(real, top, size) != 0)
         snprintf(real, sizeof real, "%s", top);
-    const struct reading reading = {top, dir, accepted, each, arg};
+    const struct instructions_reading reading = {top, dir, accepted, each, arg};
     if (dir >= 0) {
         code = read_down(&reading, real + size + (real[size] == '/'));
         for (size_t i = 0; code == 0 && i < INSTRUCTIONS_SKILL_FOLDERS; i++)

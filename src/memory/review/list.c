@@ -16,7 +16,7 @@
 #include "memory/handle_internal.h"
 #include "memory/review/internal.h"
 
-struct listing {
+struct pending_listing {
     struct ethos *ethos;
     int root;
     struct pending_limits limits;
@@ -40,9 +40,9 @@ static int insert_row(json_t *rows, json_t *row)
     return json_array_insert(rows, at, row) == 0 ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int add_scope(void *arg, const char *scope)
+static int list_scope_queue(void *arg, const char *scope)
 {
-    struct listing *listing = arg;
+    struct pending_listing *listing = arg;
     struct pending_queue queue;
     int code = pending_queue_read(listing->root, scope, &listing->limits,
                                   service_now_ms(listing->ethos), &queue, listing->error);
@@ -60,7 +60,7 @@ static int add_scope(void *arg, const char *scope)
     return code;
 }
 
-static int walk(struct listing *listing, const char *scope)
+static int walk_scopes(struct pending_listing *listing, const char *scope)
 {
     enum approval_mode mode;
     int code = admission_limits(listing->ethos, &listing->limits, &mode, listing->error);
@@ -68,8 +68,9 @@ static int walk(struct listing *listing, const char *scope)
         code = service_open_root(listing->ethos, false, &listing->root, listing->error);
     if (code != ETHOS_OK || listing->root < 0)
         return code;
-    code = scope ? add_scope(listing, scope)
-                 : pending_queue_each_scope(listing->root, add_scope, listing, listing->error);
+    code = scope
+               ? list_scope_queue(listing, scope)
+               : pending_queue_each_scope(listing->root, list_scope_queue, listing, listing->error);
     os_close(listing->root);
     return code;
 }
@@ -77,9 +78,9 @@ static int walk(struct listing *listing, const char *scope)
 int review_list(struct ethos *ethos, const char *scope, const char *actor, json_t **out,
                 struct ethos_error *error)
 {
-    struct listing listing = {
+    struct pending_listing listing = {
         .ethos = ethos, .root = -1, .actor = actor, .rows = json_array(), .error = error};
-    int code = listing.rows ? walk(&listing, scope) : err_nomem(error);
+    int code = listing.rows ? walk_scopes(&listing, scope) : err_nomem(error);
     if (code == ETHOS_OK)
         *out = listing.rows;
     else
@@ -89,8 +90,8 @@ int review_list(struct ethos *ethos, const char *scope, const char *actor, json_
 
 int review_count(struct ethos *ethos, size_t *out, struct ethos_error *error)
 {
-    struct listing listing = {.ethos = ethos, .root = -1, .error = error};
-    int code = walk(&listing, NULL);
+    struct pending_listing listing = {.ethos = ethos, .root = -1, .error = error};
+    int code = walk_scopes(&listing, NULL);
     *out = listing.count;
     return code;
 }
@@ -147,8 +148,8 @@ int review_apply_line(const struct pending *pending, struct ethos_view index, st
                      view_str(pending->hook ? pending->hook : ""), out);
 }
 
-static int read_text(struct ethos_turn *turn, const char *scope, const char *key,
-                     struct ethos_text *out, struct ethos_error *error)
+static int read_current_text(struct ethos_turn *turn, const char *scope, const char *key,
+                             struct ethos_text *out, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     struct ethos_provider *provider = turn->provider;
@@ -163,7 +164,7 @@ static int add_line_diff(struct ethos_turn *turn, const struct pending *pending,
     struct ethos_text index = {0};
     struct str after;
     str_init(&after, ETHOS_MAX_STORE_BYTES);
-    int code = read_text(turn, pending->scope, REVIEW_INDEX, &index, error);
+    int code = read_current_text(turn, pending->scope, REVIEW_INDEX, &index, error);
     struct ethos_view before = view_of(index.data, index.size);
     if (code == ETHOS_OK &&
         (review_apply_line(pending, before, &after) != ETHOS_OK ||
@@ -184,7 +185,7 @@ int review_preview(struct ethos_turn *turn, const struct pending *pending,
     *out = (struct review_effect){0};
     str_init(&out->diff, 2 * (size_t)ETHOS_MAX_STORE_BYTES);
     str_init(&after, ETHOS_MAX_STORE_BYTES);
-    int code = read_text(turn, pending->scope, pending->key, &old, error);
+    int code = read_current_text(turn, pending->scope, pending->key, &old, error);
     const char *revision = old.data ? old.revision : "absent";
     struct ethos_view before = view_of(old.data, old.size);
     if (code == ETHOS_OK) {

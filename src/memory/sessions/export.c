@@ -17,7 +17,7 @@
  * One line of text that comes from elsewhere: nothing in it ends the line or the code that it is
  * in.
  */
-static void add_line(const char *text, struct str *out)
+static void add_escaped_line(const char *text, struct str *out)
 {
     for (; text && *text; text++) {
         unsigned char c = (unsigned char)*text;
@@ -31,7 +31,7 @@ static void add_time(const char *time, struct str *out)
     if (strlen(time) >= 16 && time[10] == 'T')
         str_printf(out, "%.10s %.5s UTC", time, time + 11);
     else
-        add_line(time, out);
+        add_escaped_line(time, out);
 }
 
 /* The longest run of a character. */
@@ -65,7 +65,7 @@ static void add_code(const char *language, struct ethos_view text, struct str *o
 }
 
 /* Takes the next line off *rest, by the rules of markdown: a CR alone ends one, too. */
-static bool next_line(struct ethos_view *rest, struct ethos_view *out)
+static bool next_markdown_line(struct ethos_view *rest, struct ethos_view *out)
 {
     size_t size = 0;
     if (rest->size == 0)
@@ -96,7 +96,7 @@ static size_t fence_of(struct ethos_view line, struct ethos_view *out_rest)
     return size >= 3 ? size : 0;
 }
 
-static bool closes(struct ethos_view line, char kind, size_t open)
+static bool is_closing_fence(struct ethos_view line, char kind, size_t open)
 {
     struct ethos_view rest;
     size_t blanks = count_of(line, " ");
@@ -114,10 +114,10 @@ static bool is_closed(struct ethos_view text)
     struct ethos_view line, rest;
     size_t open = 0, size;
     char kind = 0;
-    while (next_line(&text, &line)) {
+    while (next_markdown_line(&text, &line)) {
         struct ethos_view body = view_from(line, count_of(line, " \t>-+*0123456789.)"));
         if (open > 0) {
-            open = closes(line, kind, open) ? 0 : open;
+            open = is_closing_fence(line, kind, open) ? 0 : open;
             continue;
         }
         if (view_starts(body, VIEW("<")))
@@ -147,7 +147,7 @@ static void add_said(struct ethos_view text, struct str *out)
         str_adds(out, "\n\n");
         return;
     }
-    while (next_line(&text, &line)) {
+    while (next_markdown_line(&text, &line)) {
         str_adds(out, line.size > 0 ? "> " : ">");
         str_add(out, line);
         str_addc(out, '\n');
@@ -157,7 +157,7 @@ static void add_said(struct ethos_view text, struct str *out)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static const char *speaker(const char *role)
+static const char *speaker_name(const char *role)
 {
     static const char *const names[][2] = {{"user", "User"},
                                            {"assistant", "Assistant"},
@@ -175,7 +175,7 @@ static int add_call(const json_t *call, struct str *out)
     struct str input;
     const json_t *value = json_object_get(call, "input");
     str_adds(out, "Calls `");
-    add_line(json_string_value(json_object_get(call, "name")), out);
+    add_escaped_line(json_string_value(json_object_get(call, "name")), out);
     str_adds(out, "`:\n\n");
     str_init(&input, SESSIONS_EXPORT_BYTES);
     int code = json_is_string(value) ? str_add(&input, json_view(call, "input"))
@@ -201,14 +201,14 @@ static int add_calls(const char *calls, struct str *out)
     return str_code(out);
 }
 
-static int add_message(void *arg, const struct ethos_message *message)
+static int export_message(void *arg, const struct ethos_message *message)
 {
     struct str *out = arg;
     bool result = strcmp(message->role, "tool_result") == 0;
-    str_printf(out, "## %s", speaker(message->role));
+    str_printf(out, "## %s", speaker_name(message->role));
     if (result && message->tool_name) {
         str_adds(out, " of `");
-        add_line(message->tool_name, out);
+        add_escaped_line(message->tool_name, out);
         str_addc(out, '`');
     }
     str_adds(out, " · ");
@@ -228,11 +228,11 @@ static void add_fact(const char *name, const char *value, struct str *out)
     if (!value || !*value)
         return;
     str_printf(out, "- %s: `", name);
-    add_line(value, out);
+    add_escaped_line(value, out);
     str_adds(out, "`\n");
 }
 
-static int add_session(void *arg, const struct ethos_session *session)
+static int export_session(void *arg, const struct ethos_session *session)
 {
     struct str *out = arg;
     add_fact("Session", session->id, out);
@@ -249,13 +249,13 @@ static int add_session(void *arg, const struct ethos_session *session)
 
 static int add_title(void *arg, const struct ethos_session *session)
 {
-    add_line(session->title, arg);
+    add_escaped_line(session->title, arg);
     return str_code(arg);
 }
 
 /* Its own, else one made of what was said first. */
-static int add_heading(struct ethos *self, struct ethos_sessions *store, const char *id,
-                       struct str *out, struct ethos_error *error)
+static int export_heading(struct ethos *self, struct ethos_sessions *store, const char *id,
+                          struct str *out, struct ethos_error *error)
 {
     struct str made;
     str_adds(out, "# ");
@@ -264,7 +264,7 @@ static int add_heading(struct ethos *self, struct ethos_sessions *store, const c
     str_init(&made, SESSIONS_EXPORT_BYTES);
     if (code == ETHOS_OK && out->size == size)
         code = sessions_title(self, id, false, &made, error);
-    add_line(made.data, out);
+    add_escaped_line(made.data, out);
     str_release(&made);
     str_adds(out, out->size == size ? "Conversation\n\n" : "\n\n");
     return code;
@@ -284,11 +284,11 @@ int sessions_export_markdown(struct ethos *self, const char *id, struct str *out
     struct ethos_sessions *store;
     int code = ethos_sessions(self, &store, error);
     if (code == ETHOS_OK)
-        code = add_heading(self, store, id, out, error);
+        code = export_heading(self, store, id, out, error);
     if (code == ETHOS_OK)
-        code = store->ops->get(store, id, add_session, out, error);
+        code = store->ops->get(store, id, export_session, out, error);
     if (code == ETHOS_OK)
-        code = store->ops->messages(store, id, 0, add_message, out, error);
+        code = store->ops->messages(store, id, 0, export_message, out, error);
     if (str_code(out) == ETHOS_NOMEM)
         return err_nomem(error);
     if (str_code(out) != ETHOS_OK)

@@ -45,39 +45,40 @@ void import_progress(struct import_run *run, const struct import_source *source,
         run->what->progress(run->what->progress_arg, all, run->total);
 }
 
-static void tell_row(const struct import_run *run, const struct sessions_import_row *row)
+static void report_row(const struct import_run *run, const struct sessions_import_row *row)
 {
     if (run->what->each)
         run->what->each(run->what->arg, row);
 }
 
 /* The row says of which file; the reason need not. */
-static void tell_skipped(const struct import_run *run, const char *file, const char *format,
-                         const struct ethos_error *why)
+static void report_skipped(const struct import_run *run, const char *file, const char *format,
+                           const struct ethos_error *why)
 {
     struct ethos_view name = view_str(file), text = view_str(why->text);
     if (view_starts(text, name) && view_starts(view_from(text, name.size), VIEW(": ")))
         text = view_from(text, name.size + 2);
     const struct sessions_import_row row = {
         .file = file, .effect = "skipped", .format = format, .why = text.data, .code = why->code};
-    tell_row(run, &row);
+    report_row(run, &row);
 }
 
 /* ---- one transcript -------------------------------------------------------------------------- */
 
-struct gathering {
+struct message_gathering {
     const struct import_run *run;
     struct import_source *source;
 };
 
-static void tell_note(const struct import_run *run, const char *file, size_t line, const char *what)
+static void report_note(const struct import_run *run, const char *file, size_t line,
+                        const char *what)
 {
     if (run->what->note)
         run->what->note(run->what->arg, file, line, what);
 }
 
 /* What was read from a place on is told when that turned out to be one. */
-static void keep_note(struct import_source *source, size_t line, const char *what)
+static void store_note(struct import_source *source, size_t line, const char *what)
 {
     struct import_note *note = arena_alloc(&source->arena, sizeof *note);
     if (!note) {
@@ -91,15 +92,15 @@ static void keep_note(struct import_source *source, size_t line, const char *wha
 
 static void gather_note(void *arg, size_t line, const char *what)
 {
-    const struct gathering *gathering = arg;
+    const struct message_gathering *gathering = arg;
     if (gathering->source->from)
-        keep_note(gathering->source, line, what);
+        store_note(gathering->source, line, what);
     else
-        tell_note(gathering->run, gathering->source->row.file, line, what);
+        report_note(gathering->run, gathering->source->row.file, line, what);
 }
 
 /* What is said next here cannot be earlier: a clock that was wrong elsewhere must not stay. */
-static void settle_time(struct gathering *gathering, struct ethos_message *message)
+static void clamp_time(struct message_gathering *gathering, struct ethos_message *message)
 {
     const struct import_run *run = gathering->run;
     const struct import_source *source = gathering->source;
@@ -111,23 +112,23 @@ static void settle_time(struct gathering *gathering, struct ethos_message *messa
     gather_note(gathering, number, "a time that is still to come was taken as now");
 }
 
-static int gather(void *arg, const struct ethos_message *message)
+static int gather_message(void *arg, const struct ethos_message *message)
 {
-    struct import_source *source = ((struct gathering *)arg)->source;
+    struct import_source *source = ((struct message_gathering *)arg)->source;
     struct ethos_message *list = arena_grow(&source->arena, source->messages, source->count,
                                             &source->capacity, sizeof *list);
     if (!list)
         return ETHOS_NOMEM;
     source->messages = list;
     list[source->count] = *message;
-    settle_time(arg, &list[source->count]);
+    clamp_time(arg, &list[source->count]);
     source->count++;
     return ETHOS_OK;
 }
 
 /* import:<name>~<8 hex of the path>, or of a text that came without one. */
-static int make_name(struct import_source *source, const char *path, struct ethos_view text,
-                     struct ethos_error *error)
+static int make_source_name(struct import_source *source, const char *path, struct ethos_view text,
+                            struct ethos_error *error)
 {
     char hash[HASH_HEX_SIZE];
     struct str name, key;
@@ -153,57 +154,58 @@ static bool is_own_fault(int code)
     return code == ETHOS_INVALID || code == ETHOS_LIMIT;
 }
 
-static int take_text(struct import_run *run, struct import_source *source, struct ethos_view text,
-                     struct ethos_error *error)
+static int import_text(struct import_run *run, struct import_source *source, struct ethos_view text,
+                       struct ethos_error *error)
 {
-    struct gathering gathering = {run, source};
+    struct message_gathering gathering = {run, source};
     source->row.read += text.size;
-    int code = transcript_read(text, run->what->format, &source->arena, &source->about, gather,
-                               gather_note, &gathering, error);
+    int code = transcript_read(text, run->what->format, &source->arena, &source->about,
+                               gather_message, gather_note, &gathering, error);
     const char **start = &source->about.session.created_at;
     if (*start && strcmp(*start, run->latest) > 0)
         *start = run->now;
     if (code == ETHOS_OK)
-        code = import_take(run, source, error);
+        code = import_write(run, source, error);
     source->row.format = source->about.format;
     if (code == ETHOS_OK)
-        tell_row(run, &source->row);
+        report_row(run, &source->row);
     return code;
 }
 
 /* The same of a file from a place on, unless that turns out to be none: then nothing is told. */
-static int take_on(struct import_run *run, struct import_source *source, struct ethos_error *error)
+static int import_from_place(struct import_run *run, struct import_source *source,
+                             struct ethos_error *error)
 {
     const struct import_file *file = source->file;
     const struct sessions_place *from = source->from;
     const struct transcript_place place = import_place_from(from);
-    struct gathering gathering = {run, source};
+    struct message_gathering gathering = {run, source};
     struct ethos_view text = view_from(file->seen, from->offset - file->seen_from);
     source->row.read = text.size;
     source->last_note = &source->notes;
     int code = transcript_read_on(text, &place, from->format, &source->arena, &source->about,
-                                  gather, gather_note, &gathering, error);
+                                  gather_message, gather_note, &gathering, error);
     source->unfit |= code == ETHOS_CONFLICT;
     if (code == ETHOS_OK && !source->unfit)
-        code = import_take(run, source, error);
+        code = import_write(run, source, error);
     source->unfit |= is_own_fault(code);
     if (code != ETHOS_OK || source->unfit)
         return source->unfit ? ETHOS_OK : code;
     source->row.format = source->about.format;
     for (const struct import_note *note = source->notes; note; note = note->next)
-        tell_note(run, source->row.file, note->line, note->what);
-    tell_row(run, &source->row);
+        report_note(run, source->row.file, note->line, note->what);
+    report_row(run, &source->row);
     return ETHOS_OK;
 }
 
 /* path: its real one, or NULL for what has none. */
-static int take_named(struct import_run *run, struct import_source *source, const char *path,
-                      struct ethos_view text, struct ethos_error *error)
+static int import_named(struct import_run *run, struct import_source *source, const char *path,
+                        struct ethos_view text, struct ethos_error *error)
 {
     arena_init(&source->arena);
-    int code = make_name(source, path, text, error);
+    int code = make_source_name(source, path, text, error);
     if (code == ETHOS_OK)
-        code = take_text(run, source, text, error);
+        code = import_text(run, source, text, error);
     arena_release(&source->arena);
     import_progress(run, source, source->count);
     return code;
@@ -234,39 +236,40 @@ static int name_error(const char *file, const struct import_source *source, int 
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
-struct found {
+struct found_file {
     const char *file; /* below the folder */
     uint64_t bytes;
 };
 
-struct walk {
+struct folder_walk {
     struct import_run *run;
     const char *path;
     struct arena arena;
-    struct found *list;
+    struct found_file *list;
     size_t count, capacity;
     uint64_t total;
 };
 
-static int add_found(struct walk *walk, const char *file, uint64_t bytes, struct ethos_error *error)
+static int add_found_file(struct folder_walk *walk, const char *file, uint64_t bytes,
+                          struct ethos_error *error)
 {
     if (walk->count == FILES_MAX)
         return err_set(error, ETHOS_LIMIT, "%s: more than %d transcripts", walk->path, FILES_MAX);
-    struct found *list = arena_grow(&walk->arena, walk->list, walk->count, &walk->capacity,
-                                    sizeof *list);
+    struct found_file *list = arena_grow(&walk->arena, walk->list, walk->count, &walk->capacity,
+                                         sizeof *list);
     if (!list)
         return err_nomem(error);
     walk->list = list;
-    list[walk->count++] = (struct found){file, bytes};
+    list[walk->count++] = (struct found_file){file, bytes};
     walk->total += bytes;
     return ETHOS_OK;
 }
 
-static int walk_folder(struct walk *walk, int dir, const char *prefix, unsigned depth,
-                       struct ethos_error *error);
+static int walk_transcripts(struct folder_walk *walk, int dir, const char *prefix, unsigned depth,
+                            struct ethos_error *error);
 
 /* A folder below that cannot be looked into is told of; the others are. */
-static int walk_below(struct walk *walk, int dir, const char *name, const char *file,
+static int walk_below(struct folder_walk *walk, int dir, const char *name, const char *file,
                       unsigned depth, struct ethos_error *error)
 {
     struct ethos_error why = {0};
@@ -277,17 +280,17 @@ static int walk_below(struct walk *walk, int dir, const char *name, const char *
             err_set(&why, ETHOS_LIMIT, "more than %d folders deep", DEPTH_MAX);
         else
             err_errno(&why, errno, file);
-        tell_skipped(walk->run, file, NULL, &why);
+        report_skipped(walk->run, file, NULL, &why);
         return ETHOS_OK;
     }
     const char *prefix = arena_printf(&walk->arena, "%s/", file);
-    int code = prefix ? walk_folder(walk, below, prefix, depth + 1, error) : err_nomem(error);
+    int code = prefix ? walk_transcripts(walk, below, prefix, depth + 1, error) : err_nomem(error);
     os_close(below);
     return code;
 }
 
-static int walk_folder(struct walk *walk, int dir, const char *prefix, unsigned depth,
-                       struct ethos_error *error)
+static int walk_transcripts(struct folder_walk *walk, int dir, const char *prefix, unsigned depth,
+                            struct ethos_error *error)
 {
     struct dir_names names;
     int code = ETHOS_OK;
@@ -305,14 +308,14 @@ static int walk_folder(struct walk *walk, int dir, const char *prefix, unsigned 
             code = walk_below(walk, dir, name.data, file, depth, error);
         else if (S_ISREG(info.st_mode) &&
                  (view_ends(name, VIEW(".jsonl")) || view_ends(name, VIEW(".json"))))
-            code = add_found(walk, file, (uint64_t)info.st_size, error);
+            code = add_found_file(walk, file, (uint64_t)info.st_size, error);
     }
     return code;
 }
 
 /* Reads a file that was found. */
-static int read_found(const struct walk *walk, int dir, const char *file, char real[PATH_MAX],
-                      struct str *out, struct ethos_error *error)
+static int read_found(const struct folder_walk *walk, int dir, const char *file,
+                      char real[PATH_MAX], struct str *out, struct ethos_error *error)
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", walk->path, file) >= PATH_MAX)
@@ -325,8 +328,8 @@ static int read_found(const struct walk *walk, int dir, const char *file, char r
     return code;
 }
 
-static int take_found(struct walk *walk, int dir, const struct found *found, uint64_t before,
-                      struct ethos_error *error)
+static int import_found_file(struct folder_walk *walk, int dir, const struct found_file *found,
+                             uint64_t before, struct ethos_error *error)
 {
     struct import_source source = {
         .row.file = found->file, .bytes = found->bytes, .before = before, .total = walk->total};
@@ -337,28 +340,28 @@ static int take_found(struct walk *walk, int dir, const struct found *found, uin
     int code = read_found(walk, dir, found->file, real, &text, &why);
     bool left = code != ETHOS_OK && code != ETHOS_NOMEM;
     if (code == ETHOS_OK) {
-        code = take_named(walk->run, &source, real, str_view(&text), &why);
+        code = import_named(walk->run, &source, real, str_view(&text), &why);
         left = is_own_fault(code);
     }
     str_release(&text);
     if (left)
-        tell_skipped(walk->run, found->file, source.about.format, &why);
+        report_skipped(walk->run, found->file, source.about.format, &why);
     else if (code != ETHOS_OK && error)
         *error = why;
     return left ? ETHOS_OK : code;
 }
 
-static int take_folder(struct import_run *run, int dir, struct ethos_error *error)
+static int import_folder(struct import_run *run, int dir, struct ethos_error *error)
 {
-    struct walk walk = {.run = run, .path = run->what->path};
+    struct folder_walk walk = {.run = run, .path = run->what->path};
     uint64_t before = 0;
     arena_init(&walk.arena);
-    int code = walk_folder(&walk, dir, "", 0, error);
+    int code = walk_transcripts(&walk, dir, "", 0, error);
     if (code == ETHOS_OK && walk.count == 0)
         code = err_set(error, ETHOS_NOTFOUND, "%s: no transcript in it, neither *.jsonl nor *.json",
                        walk.path);
     for (size_t i = 0; code == ETHOS_OK && i < walk.count; i++) {
-        code = take_found(&walk, dir, &walk.list[i], before, error);
+        code = import_found_file(&walk, dir, &walk.list[i], before, error);
         before += walk.list[i].bytes;
     }
     arena_release(&walk.arena);
@@ -383,8 +386,8 @@ static bool wants_place(const struct import_run *run)
 }
 
 /* row: what was done before, and what became of it. */
-static int take_whole(struct import_run *run, int fd, const struct stat *info,
-                      struct sessions_import_row row, struct ethos_error *error)
+static int import_whole_file(struct import_run *run, int fd, const struct stat *info,
+                             struct sessions_import_row row, struct ethos_error *error)
 {
     uint64_t bytes = (uint64_t)info->st_size;
     struct import_source source = {.row = row, .bytes = bytes, .total = bytes};
@@ -396,7 +399,7 @@ static int take_whole(struct import_run *run, int fd, const struct stat *info,
     file.seen = str_view(&text);
     source.file = wants_place(run) ? &file : NULL;
     if (code == ETHOS_OK) {
-        code = take_named(run, &source, real, str_view(&text), error);
+        code = import_named(run, &source, real, str_view(&text), error);
         code = name_error(row.file, &source, code, error);
     }
     str_release(&text);
@@ -404,8 +407,9 @@ static int take_whole(struct import_run *run, int fd, const struct stat *info,
 }
 
 /* From the place on; *out_done is false when all of it must be read, and the row gone on with. */
-static int take_rest(struct import_run *run, int fd, const struct stat *info,
-                     struct sessions_import_row *row, bool *out_done, struct ethos_error *error)
+static int import_rest_of_file(struct import_run *run, int fd, const struct stat *info,
+                               struct sessions_import_row *row, bool *out_done,
+                               struct ethos_error *error)
 {
     const struct sessions_place from = *run->what->place;
     struct import_file file;
@@ -418,7 +422,7 @@ static int take_rest(struct import_run *run, int fd, const struct stat *info,
     *run->what->place = (struct sessions_place){0};
     source.unfit = !import_place_open(run, fd, info, &from, &text, &file);
     if (!source.unfit)
-        code = take_on(run, &source, error);
+        code = import_from_place(run, &source, error);
     if (code != ETHOS_OK)
         *run->what->place = from;
     run->total = source.total;
@@ -430,24 +434,24 @@ static int take_rest(struct import_run *run, int fd, const struct stat *info,
     return code;
 }
 
-static int take_file(struct import_run *run, int fd, const struct stat *info,
-                     struct ethos_error *error)
+static int import_file(struct import_run *run, int fd, const struct stat *info,
+                       struct ethos_error *error)
 {
     struct sessions_import_row row = {.file = run->what->path};
     bool done = false;
     int code = ETHOS_OK;
     if (wants_place(run))
-        code = take_rest(run, fd, info, &row, &done, error);
+        code = import_rest_of_file(run, fd, info, &row, &done, error);
     if (code == ETHOS_OK && !done && run->turn->ethos->brief &&
         info->st_size > SESSIONS_BRIEF_BYTES) {
         code = err_set(error, ETHOS_LIMIT, "%s: larger than %d bytes", row.file,
                        SESSIONS_BRIEF_BYTES);
         err_hint(error, code, "ethos sessions import %s takes it in", row.file);
     }
-    return code != ETHOS_OK || done ? code : take_whole(run, fd, info, row, error);
+    return code != ETHOS_OK || done ? code : import_whole_file(run, fd, info, row, error);
 }
 
-static int take_path(struct import_run *run, struct ethos_error *error)
+static int import_path(struct import_run *run, struct ethos_error *error)
 {
     const char *path = run->what->path;
     struct stat info;
@@ -458,9 +462,9 @@ static int take_path(struct import_run *run, struct ethos_error *error)
     if (os_fstat(fd, &info) != 0) {
         code = err_errno(error, errno, path);
     } else if (S_ISDIR(info.st_mode) && !run->what->place) {
-        code = take_folder(run, fd, error);
+        code = import_folder(run, fd, error);
     } else if (S_ISREG(info.st_mode)) {
-        code = take_file(run, fd, &info, error);
+        code = import_file(run, fd, &info, error);
     } else {
         code = err_set(error, ETHOS_INVALID, "%s: neither a file nor a folder", path);
         err_hint(error, code, "- reads standard input");
@@ -469,11 +473,11 @@ static int take_path(struct import_run *run, struct ethos_error *error)
     return code;
 }
 
-static int take_input(struct import_run *run, struct ethos_error *error)
+static int import_input(struct import_run *run, struct ethos_error *error)
 {
     struct ethos_view text = run->what->text;
     struct import_source source = {.row.file = "-", .bytes = text.size, .total = text.size};
-    int code = take_named(run, &source, NULL, text, error);
+    int code = import_named(run, &source, NULL, text, error);
     return name_error("standard input", &source, code, error);
 }
 
@@ -487,7 +491,7 @@ int sessions_import(struct ethos_turn *turn, const struct sessions_import *what,
     int code = ethos_sessions(turn->ethos, &run.store, error);
     if (code != ETHOS_OK)
         return code;
-    code = strcmp(what->path, "-") == 0 ? take_input(&run, error) : take_path(&run, error);
+    code = strcmp(what->path, "-") == 0 ? import_input(&run, error) : import_path(&run, error);
     if (run.changed && !turn->ethos->brief)
         run.store->ops->settle(run.store, NULL); // else whoever searches next does it
     if (what->progress)

@@ -61,7 +61,7 @@ struct import_run {
 };
 
 /* One transcript and its session. */
-struct taking {
+struct session_import {
     struct import_run *run;
     struct import_source *source;
     const char *key;
@@ -85,7 +85,7 @@ struct taking {
  * transcript, anything else about the store. When the source turns out unfit, the row is to be gone
  * on with; else the place that was asked for is set.
  */
-int import_take(struct import_run *run, struct import_source *source, struct ethos_error *error);
+int import_write(struct import_run *run, struct import_source *source, struct ethos_error *error);
 
 /* How much of a transcript is done, of count messages. */
 void import_progress(struct import_run *run, const struct import_source *source, size_t done);
@@ -93,13 +93,13 @@ void import_progress(struct import_run *run, const struct import_source *source,
 /* ---- where the session stands ---------------------------------------------------------------- */
 
 /* The key and the ids of the messages. ETHOS_OK or ETHOS_NOMEM. */
-int import_identify(struct taking *self);
+int import_identify(struct session_import *self);
 
 /* Finds the session and how far it is the transcript. */
-int import_look(struct taking *self, struct ethos_error *error);
+int import_match(struct session_import *self, struct ethos_error *error);
 
 /* Whether there is more of the transcript than the session shows, or will show. */
-bool import_has_more(const struct taking *self);
+bool import_has_more(const struct session_import *self);
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
@@ -115,10 +115,10 @@ bool import_place_open(const struct import_run *run, int fd, const struct stat *
 struct transcript_place import_place_from(const struct sessions_place *place);
 
 /* Whether a place was made when the session was as it is. ETHOS_OK or ETHOS_NOMEM. */
-int import_place_sealed(const struct taking *self, bool *out);
+int import_place_sealed(const struct session_import *self, bool *out);
 
 /* Where the next import may begin, once this one is done: none when that cannot be told. */
-void import_place_next(const struct taking *self, struct sessions_place *out);
+void import_place_next(const struct session_import *self, struct sessions_place *out);
 
 /* Adds what messages have cost. */
 void import_add_usage(struct ethos_usage *to, const struct ethos_message *messages, size_t count);

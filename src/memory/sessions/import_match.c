@@ -35,7 +35,7 @@ static void chain_id(const char *key, const char *before, const struct ethos_mes
 }
 
 /* Gives every message its id, and notes where it is. */
-static int name_messages(struct taking *self)
+static int name_messages(struct session_import *self)
 {
     struct import_source *source = self->source;
     struct str scratch;
@@ -58,7 +58,7 @@ static int name_messages(struct taking *self)
 }
 
 /* <format>:<id>, in which an id that is long or odd is its hash. */
-static const char *make_key(struct import_source *source)
+static const char *make_import_key(struct import_source *source)
 {
     struct ethos_view id = view_str(source->about.session.id);
     char uuid[ETHOS_UUID_SIZE];
@@ -78,17 +78,17 @@ static const char *make_key(struct import_source *source)
     return copy;
 }
 
-int import_identify(struct taking *self)
+int import_identify(struct session_import *self)
 {
-    self->key = make_key(self->source);
+    self->key = make_import_key(self->source);
     return self->key ? name_messages(self) : ETHOS_NOMEM;
 }
 
 /* ---- where the session stands --------------------------------------------------------------- */
 
-static int keep_session(void *arg, const struct ethos_session *session)
+static int copy_found_session(void *arg, const struct ethos_session *session)
 {
-    struct taking *self = arg;
+    struct session_import *self = arg;
     struct arena *arena = &self->source->arena;
     self->found = true;
     self->session = *session;
@@ -106,16 +106,16 @@ enum { ALIKE = 1, OTHER };
 
 static int compare_first(void *arg, const struct ethos_message *message)
 {
-    const struct taking *self = arg;
+    const struct session_import *self = arg;
     return strcmp(message->id, self->source->messages[0].id) == 0 ? ALIKE : OTHER;
 }
 
 /* Two homes may have the same conversation under different ids, or others under the same key. */
-static int find_own_key(struct taking *self, struct ethos_error *error)
+static int find_own_key(struct session_import *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->run->store;
-    int code = store->ops->get_by_key(store, self->source->about.session.key, keep_session, self,
-                                      error);
+    int code = store->ops->get_by_key(store, self->source->about.session.key, copy_found_session,
+                                      self, error);
     if (code == ETHOS_OK)
         code = store->ops->messages(store, self->id, 0, compare_first, self, error);
     self->found = code == ALIKE;
@@ -124,16 +124,16 @@ static int find_own_key(struct taking *self, struct ethos_error *error)
     return code > 0 ? ETHOS_OK : code;
 }
 
-static int find_session(struct taking *self, struct ethos_error *error)
+static int find_imported_session(struct session_import *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->run->store;
     const struct ethos_session *told = &self->source->about.session;
     int code = ETHOS_NOTFOUND;
     self->found = false;
     if (self->own && told->id)
-        code = store->ops->get(store, told->id, keep_session, self, error);
+        code = store->ops->get(store, told->id, copy_found_session, self, error);
     if (code == ETHOS_NOTFOUND)
-        code = store->ops->get_by_key(store, self->key, keep_session, self, error);
+        code = store->ops->get_by_key(store, self->key, copy_found_session, self, error);
     if (code == ETHOS_NOTFOUND && self->own && told->key)
         code = find_own_key(self, error);
     if (code == ETHOS_NOMEM)
@@ -148,7 +148,7 @@ struct window {
     size_t count, capacity;
 };
 
-static int keep_message(void *arg, const struct ethos_message *message)
+static int add_window_message(void *arg, const struct ethos_message *message)
 {
     struct window *window = arg;
     struct arena *arena = &window->arena;
@@ -186,7 +186,7 @@ static bool is_one_turn(const struct ethos_message *messages, size_t count)
 }
 
 /* Whether a message can be what became of another when the program went on writing. */
-static bool grew(const struct ethos_message *from, const struct ethos_message *to)
+static bool is_grown_message(const struct ethos_message *from, const struct ethos_message *to)
 {
     if (strcmp(from->role, to->role) != 0)
         return false;
@@ -198,8 +198,8 @@ static bool grew(const struct ethos_message *from, const struct ethos_message *t
 }
 
 /* Whether messages came from an import of this transcript, the first of them after its `have`. */
-static int are_ours(const struct taking *self, const struct ethos_message *messages, size_t count,
-                    bool *out)
+static int are_ours(const struct session_import *self, const struct ethos_message *messages,
+                    size_t count, bool *out)
 {
     struct str scratch;
     char id[ETHOS_UUID_SIZE] = "";
@@ -217,7 +217,8 @@ static int are_ours(const struct taking *self, const struct ethos_message *messa
 }
 
 /* What to do with messages that the session shows after those that both begin with. */
-static int judge_extra(struct taking *self, const struct ethos_message *extra, size_t count)
+static int classify_extra(struct session_import *self, const struct ethos_message *extra,
+                          size_t count)
 {
     const struct import_source *source = self->source;
     const struct ethos_message *rest = source->messages + self->have;
@@ -229,19 +230,20 @@ static int judge_extra(struct taking *self, const struct ethos_message *extra, s
     int code = are_ours(self, extra, count, &ours);
     if (code != ETHOS_OK)
         return code;
-    if (ours && (source->about.taken_back || (grew(extra, rest) && is_one_turn(extra, count)))) {
+    if (ours && (source->about.taken_back ||
+                 (is_grown_message(extra, rest) && is_one_turn(extra, count)))) {
         self->again = arena_str(&self->source->arena, extra->id);
         return self->again ? ETHOS_OK : ETHOS_NOMEM;
     }
     if (!ours)
         self->conflict = WHY_HERE;
-    else if (!grew(rest, extra) || !is_one_turn(rest, rest_count))
+    else if (!is_grown_message(rest, extra) || !is_one_turn(rest, rest_count))
         self->conflict = WHY_THERE;
     return ETHOS_OK;
 }
 
 /* How many of the window come after the last one that is in the transcript. */
-static size_t count_extra(struct taking *self, const struct window *window)
+static size_t count_extra(struct session_import *self, const struct window *window)
 {
     size_t at = window->count;
     self->have = 0;
@@ -261,7 +263,7 @@ static size_t count_extra(struct taking *self, const struct window *window)
  * Looks at the last messages, and at more of them until one is known. After a place there is one
  * among as many as were read, or it is none.
  */
-static int look_back(struct taking *self, struct ethos_error *error)
+static int match_last_messages(struct session_import *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->run->store;
     const struct import_source *source = self->source;
@@ -270,12 +272,12 @@ static int look_back(struct taking *self, struct ethos_error *error)
     for (unsigned last = 1; code == ETHOS_OK && !known; last *= WIDER) {
         struct window window = {0};
         arena_init(&window.arena);
-        code = store->ops->messages(store, self->id, last, keep_message, &window, error);
+        code = store->ops->messages(store, self->id, last, add_window_message, &window, error);
         size_t extra = code == ETHOS_OK ? count_extra(self, &window) : 0;
         bool all = window.count < last || (source->from && window.count > source->count);
         known = code == ETHOS_OK && (self->have > 0 || all);
         if (known)
-            code = judge_extra(self, window.list + window.count - extra, extra);
+            code = classify_extra(self, window.list + window.count - extra, extra);
         arena_release(&window.arena);
     }
     return code;
@@ -284,7 +286,7 @@ static int look_back(struct taking *self, struct ethos_error *error)
 /* A document of ours is compared by what was said: it may have been edited. */
 static int compare_own(void *arg, const struct ethos_message *message)
 {
-    struct taking *self = arg;
+    struct session_import *self = arg;
     const struct import_source *source = self->source;
     const struct ethos_message *mine = &source->messages[self->have];
     snprintf(self->last_time, sizeof self->last_time, "%s", message->timestamp);
@@ -297,14 +299,14 @@ static int compare_own(void *arg, const struct ethos_message *message)
     return self->conflict ? 1 : ETHOS_OK;
 }
 
-bool import_has_more(const struct taking *self)
+bool import_has_more(const struct session_import *self)
 {
     return !self->conflict && !self->source->unfit && self->have < self->source->count &&
            (self->extra == 0 || self->again);
 }
 
 /* Before anything is made of it: all that is new must be new to the store. */
-static int look_taken(struct taking *self, struct ethos_error *error)
+static int check_ids_unused(struct session_import *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->run->store;
     size_t rest = self->source->count - self->have, at;
@@ -318,38 +320,38 @@ static int look_taken(struct taking *self, struct ethos_error *error)
  * The session must stand in what was read since. What it shows besides is for the whole to judge,
  * which knows what was taken back before.
  */
-static void judge_place(struct taking *self)
+static void check_place_fits(struct session_import *self)
 {
     if (self->source->from && (self->have == 0 || (self->extra > 0 && !self->again)))
         self->source->unfit = true;
 }
 
 /* Finds the session, and whether it is the one that a place is of. */
-static int look_for(struct taking *self, struct ethos_error *error)
+static int find_and_check_place(struct session_import *self, struct ethos_error *error)
 {
     bool sealed = true;
-    int code = find_session(self, error);
+    int code = find_imported_session(self, error);
     if (code == ETHOS_OK && self->source->from)
         code = import_place_sealed(self, &sealed);
     self->source->unfit |= !sealed;
     return code;
 }
 
-int import_look(struct taking *self, struct ethos_error *error)
+int import_match(struct session_import *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->run->store;
     self->have = self->extra = 0;
     self->again = NULL;
     *self->last_time = '\0';
-    int code = look_for(self, error);
+    int code = find_and_check_place(self, error);
     if (code == ETHOS_OK && self->found && !self->source->unfit)
         code = self->own && !self->begun
                    ? store->ops->messages(store, self->id, 0, compare_own, self, error)
-                   : look_back(self, error);
+                   : match_last_messages(self, error);
     if (code == 1)
         code = ETHOS_OK;
     if (code == ETHOS_OK && !self->begun && import_has_more(self))
-        code = look_taken(self, error);
-    judge_place(self);
+        code = check_ids_unused(self, error);
+    check_place_fits(self);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }

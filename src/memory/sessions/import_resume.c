@@ -130,14 +130,14 @@ static uint64_t window_start(uint64_t offset)
 }
 
 /* The first bytes of the line that a text begins with, its end included. */
-static struct ethos_view line_start(struct ethos_view text)
+static struct ethos_view first_line_window(struct ethos_view text)
 {
     const char *end = memchr(text.data, '\n', text.size);
     size_t size = end ? (size_t)(end - text.data) + 1 : text.size;
     return view_of(text.data, size < WINDOW ? size : WINDOW);
 }
 
-static int put_hash(struct str *text, char out[SESSIONS_PLACE_HASH])
+static int finish_hash(struct str *text, char out[SESSIONS_PLACE_HASH])
 {
     char hash[HASH_HEX_SIZE];
     int code = str_code(text);
@@ -159,11 +159,11 @@ static int make_check(const struct import_run *run, const struct import_file *fi
     str_printf(&text, "%llu %llu %s\n", (unsigned long long)file->info.st_dev,
                (unsigned long long)file->info.st_ino, format ? format : "");
     str_add(&text, view_of(from.data, before));
-    str_add(&text, line_start(view_from(from, before)));
-    return put_hash(&text, out);
+    str_add(&text, first_line_window(view_from(from, before)));
+    return finish_hash(&text, out);
 }
 
-static bool read_from(int fd, uint64_t offset, size_t size, struct str *out)
+static bool read_exact(int fd, uint64_t offset, size_t size, struct str *out)
 {
     if (str_reserve(out, size) != ETHOS_OK)
         return false;
@@ -185,7 +185,7 @@ bool import_place_open(const struct import_run *run, int fd, const struct stat *
     char check[SESSIONS_PLACE_HASH];
     if (place->offset == 0 || place->messages == 0 || place->offset >= end || place->size > end ||
         end > SESSIONS_IMPORT_BYTES || strcmp(place->time, run->now) > 0 ||
-        !read_from(fd, start, end - start, out))
+        !read_exact(fd, start, end - start, out))
         return false;
     *out_file = (struct import_file){*info, str_view(out), start};
     return make_check(run, out_file, place->offset, check) == ETHOS_OK &&
@@ -207,8 +207,8 @@ struct transcript_place import_place_from(const struct sessions_place *place)
 /* ---- the session ----------------------------------------------------------------------------- */
 
 /* What an import would make of the session depends on these, and on nothing else but messages. */
-static int make_seal(const struct taking *self, const struct sessions_place *place,
-                     char out[SESSIONS_PLACE_HASH])
+static int make_checksum(const struct session_import *self, const struct sessions_place *place,
+                         char out[SESSIONS_PLACE_HASH])
 {
     const struct ethos_session *session = &self->session;
     const struct ethos_usage *usage = &session->usage;
@@ -225,20 +225,20 @@ static int make_seal(const struct taking *self, const struct sessions_place *pla
                (long long)usage->cache_creation_tokens, usage->cost_usd,
                (long long)usage->api_calls, (long long)usage->compactions);
     print_members(place, &text);
-    return put_hash(&text, out);
+    return finish_hash(&text, out);
 }
 
-int import_place_sealed(const struct taking *self, bool *out)
+int import_place_sealed(const struct session_import *self, bool *out)
 {
     char seal[SESSIONS_PLACE_HASH];
     const struct sessions_place *from = self->source->from;
-    int code = make_seal(self, from, seal);
+    int code = make_checksum(self, from, seal);
     *out = code == ETHOS_OK && self->found && strcmp(seal, from->seal) == 0;
     return code;
 }
 
 /* False for what has no room. */
-static bool put_text(char *out, size_t size, const char *text)
+static bool copy_string_fits(char *out, size_t size, const char *text)
 {
     int length = snprintf(out, size, "%s", text ? text : "");
     return length >= 0 && (size_t)length < size;
@@ -258,14 +258,14 @@ static bool fill_place(const struct import_source *source, struct sessions_place
     if (source->from)
         out->usage = source->from->usage;
     import_add_usage(&out->usage, source->messages, behind);
-    return put_text(out->format, sizeof out->format, source->about.format) &&
-           put_text(out->session, sizeof out->session, next->session) &&
-           put_text(out->before, sizeof out->before, before) &&
-           put_text(out->time, sizeof out->time, next->time) &&
-           put_text(out->response, sizeof out->response, next->response);
+    return copy_string_fits(out->format, sizeof out->format, source->about.format) &&
+           copy_string_fits(out->session, sizeof out->session, next->session) &&
+           copy_string_fits(out->before, sizeof out->before, before) &&
+           copy_string_fits(out->time, sizeof out->time, next->time) &&
+           copy_string_fits(out->response, sizeof out->response, next->response);
 }
 
-void import_place_next(const struct taking *self, struct sessions_place *out)
+void import_place_next(const struct session_import *self, struct sessions_place *out)
 {
     const struct import_source *source = self->source;
     struct sessions_place place;
@@ -273,7 +273,7 @@ void import_place_next(const struct taking *self, struct sessions_place *out)
     *out = (struct sessions_place){0};
     if (!whole || source->about.next.offset == 0 || !fill_place(source, &place) ||
         make_check(self->run, source->file, place.offset, place.check) != ETHOS_OK ||
-        make_seal(self, &place, place.seal) != ETHOS_OK)
+        make_checksum(self, &place, place.seal) != ETHOS_OK)
         return;
     *out = place;
 }

@@ -25,7 +25,7 @@
 
 /* ---- what is known of the session ------------------------------------------------------------ */
 
-static int make_session(struct taking *self, struct ethos_error *error)
+static int make_session(struct session_import *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->run->store;
     struct ethos_session session = self->source->about.session;
@@ -63,7 +63,7 @@ void import_add_usage(struct ethos_usage *to, const struct ethos_message *messag
 }
 
 /* What the whole has cost: a document of ours tells, of others we count. */
-static struct ethos_usage cost_of(const struct taking *self)
+static struct ethos_usage cost_of(const struct session_import *self)
 {
     const struct import_source *source = self->source;
     if (self->own)
@@ -74,12 +74,12 @@ static struct ethos_usage cost_of(const struct taking *self)
 }
 
 /* NULL unless it is told and another. */
-static const char *other(const char *told, const char *now)
+static const char *new_value(const char *told, const char *now)
 {
     return told && (!now || strcmp(told, now) != 0) ? told : NULL;
 }
 
-static bool costs(const struct ethos_usage *usage)
+static bool has_usage(const struct ethos_usage *usage)
 {
     return usage->input_tokens || usage->output_tokens || usage->cache_read_tokens ||
            usage->cache_creation_tokens || usage->cost_usd != 0 || usage->api_calls ||
@@ -87,7 +87,7 @@ static bool costs(const struct ethos_usage *usage)
 }
 
 /* What is told is never negative; what is there may be anything. */
-static int64_t lacking(int64_t told, int64_t now)
+static int64_t missing_amount(int64_t told, int64_t now)
 {
     int64_t rest;
     return __builtin_sub_overflow(told, now, &rest) ? INT64_MAX : rest;
@@ -98,17 +98,18 @@ static struct ethos_usage compare_cost(const struct ethos_usage *told,
                                        const struct ethos_usage *now)
 {
     return (struct ethos_usage){
-        .input_tokens = lacking(told->input_tokens, now->input_tokens),
-        .output_tokens = lacking(told->output_tokens, now->output_tokens),
-        .cache_read_tokens = lacking(told->cache_read_tokens, now->cache_read_tokens),
-        .cache_creation_tokens = lacking(told->cache_creation_tokens, now->cache_creation_tokens),
+        .input_tokens = missing_amount(told->input_tokens, now->input_tokens),
+        .output_tokens = missing_amount(told->output_tokens, now->output_tokens),
+        .cache_read_tokens = missing_amount(told->cache_read_tokens, now->cache_read_tokens),
+        .cache_creation_tokens = missing_amount(told->cache_creation_tokens,
+                                                now->cache_creation_tokens),
         .cost_usd = told->cost_usd - now->cost_usd,
-        .api_calls = lacking(told->api_calls, now->api_calls),
-        .compactions = lacking(told->compactions, now->compactions)};
+        .api_calls = missing_amount(told->api_calls, now->api_calls),
+        .compactions = missing_amount(told->compactions, now->compactions)};
 }
 
-static void apply(const struct ethos_session_patch *patch, const struct ethos_usage *cost,
-                  struct ethos_session *session)
+static void apply_patch(const struct ethos_session_patch *patch, const struct ethos_usage *cost,
+                        struct ethos_session *session)
 {
     session->title = patch->title ? patch->title : session->title;
     session->model = patch->model ? patch->model : session->model;
@@ -121,29 +122,29 @@ static void apply(const struct ethos_session_patch *patch, const struct ethos_us
  * At the end: makes the session say what the transcript says of it. A title that it has stays: it
  * may be a person's. What we exported ourselves tells nothing new unless it had messages that are.
  */
-static int patch_session(struct taking *self, struct ethos_error *error)
+static int patch_session(struct session_import *self, struct ethos_error *error)
 {
     const struct ethos_session *told = &self->source->about.session, *now = &self->session;
     struct ethos_session_patch patch = {.title = now->title ? NULL : told->title,
-                                        .model = other(told->model, now->model),
-                                        .provider = other(told->provider, now->provider),
+                                        .model = new_value(told->model, now->model),
+                                        .provider = new_value(told->provider, now->provider),
                                         .working_dir = now->working_dir ? NULL : told->working_dir};
     if (self->own && !self->begun)
         return ETHOS_OK;
     struct ethos_usage cost = cost_of(self), usage = compare_cost(&cost, &now->usage);
-    if (costs(&usage))
+    if (has_usage(&usage))
         patch.usage = &usage;
     if (!patch.title && !patch.model && !patch.provider && !patch.working_dir && !patch.usage)
         return ETHOS_OK;
     int code = self->run->store->ops->update(self->run->store, self->id, &patch, error);
     if (code == ETHOS_OK)
-        apply(&patch, &cost, &self->session);
+        apply_patch(&patch, &cost, &self->session);
     return code;
 }
 
 /* ---- appending ------------------------------------------------------------------------------- */
 
-static size_t batch_size(const struct taking *self)
+static size_t batch_size(const struct session_import *self)
 {
     const struct import_source *source = self->source;
     size_t count = 0, bytes = 0;
@@ -154,7 +155,7 @@ static size_t batch_size(const struct taking *self)
 }
 
 /* One batch; no time is before that of the last message, since messages are read back by time. */
-static int append_batch(struct taking *self, struct ethos_error *error)
+static int append_batch(struct session_import *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->run->store;
     struct ethos_message *messages = self->source->messages + self->have;
@@ -172,7 +173,7 @@ static int append_batch(struct taking *self, struct ethos_error *error)
     return code;
 }
 
-static int write_step(struct taking *self, struct ethos_error *error)
+static int write_step(struct session_import *self, struct ethos_error *error)
 {
     struct sessions_import_row *row = &self->source->row;
     struct ethos_sessions *store = self->run->store;
@@ -196,13 +197,13 @@ static int write_step(struct taking *self, struct ethos_error *error)
     return whole ? patch_session(self, error) : ETHOS_OK;
 }
 
-static int locked_step(struct taking *self, struct ethos_error *error)
+static int locked_step(struct session_import *self, struct ethos_error *error)
 {
     int lock;
     int code = sessions_lock(self->run->turn->ethos, &lock, error);
     if (code != ETHOS_OK)
         return code;
-    code = import_look(self, error);
+    code = import_match(self, error);
     if (code == ETHOS_OK && !self->conflict && !self->source->unfit)
         code = write_step(self, error);
     os_close(lock);
@@ -212,7 +213,7 @@ static int locked_step(struct taking *self, struct ethos_error *error)
 /* ---- one transcript -------------------------------------------------------------------------- */
 
 /* The effect is "created" when that was done. */
-static void tell(const struct taking *self)
+static void report_import(const struct session_import *self)
 {
     const struct sessions_place *from = self->source->from;
     struct sessions_import_row *row = &self->source->row;
@@ -227,10 +228,10 @@ static void tell(const struct taking *self)
     row->id = *self->id ? self->source->id : NULL;
 }
 
-static int take_dry(struct taking *self, struct ethos_error *error)
+static int import_dry_run(struct session_import *self, struct ethos_error *error)
 {
     struct sessions_import_row *row = &self->source->row;
-    int code = import_look(self, error);
+    int code = import_match(self, error);
     if (code != ETHOS_OK || !import_has_more(self))
         return code;
     row->effect = self->found ? "appended" : "created";
@@ -240,7 +241,7 @@ static int take_dry(struct taking *self, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int take_all(struct taking *self, struct ethos_error *error)
+static int import_locked(struct session_import *self, struct ethos_error *error)
 {
     int code;
     do {
@@ -251,21 +252,21 @@ static int take_all(struct taking *self, struct ethos_error *error)
     return code;
 }
 
-int import_take(struct import_run *run, struct import_source *source, struct ethos_error *error)
+int import_write(struct import_run *run, struct import_source *source, struct ethos_error *error)
 {
-    struct taking self = {.run = run,
-                          .source = source,
-                          .own = strcmp(source->about.format, "ethos") == 0,
-                          .places = json_object()};
+    struct session_import self = {.run = run,
+                                  .source = source,
+                                  .own = strcmp(source->about.format, "ethos") == 0,
+                                  .places = json_object()};
     int code = self.places ? import_identify(&self) : ETHOS_NOMEM;
     if (code == ETHOS_NOMEM)
         code = err_nomem(error);
     else
-        code = run->what->dry_run ? take_dry(&self, error) : take_all(&self, error);
+        code = run->what->dry_run ? import_dry_run(&self, error) : import_locked(&self, error);
     json_decref(self.places);
     if (source->unfit)
         return code;
-    tell(&self);
+    report_import(&self);
     if (code == ETHOS_OK && source->file)
         import_place_next(&self, run->what->place);
     return code;

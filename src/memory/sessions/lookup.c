@@ -27,7 +27,7 @@ enum { TOO_LONG = 1 }; // ends a walk
 /* ---- the store -------------------------------------------------------------------------------- */
 
 /* Those of the home's backend, else those of this program. */
-static int open_sessions(struct ethos *self, struct ethos_error *error)
+static int open_home_sessions(struct ethos *self, struct ethos_error *error)
 {
     const struct ethos_setup setup = {.host = self->host,
                                       .root = self->root,
@@ -48,7 +48,7 @@ static int open_sessions(struct ethos *self, struct ethos_error *error)
 int ethos_sessions(struct ethos *self, struct ethos_sessions **out_sessions,
                    struct ethos_error *error)
 {
-    int code = self->sessions ? ETHOS_OK : open_sessions(self, error);
+    int code = self->sessions ? ETHOS_OK : open_home_sessions(self, error);
     if (code == ETHOS_OK)
         *out_sessions = self->sessions;
     return code;
@@ -152,7 +152,7 @@ struct finding {
 };
 
 /* Other programs may have made longer ids; one that is cut could be another's. */
-static int note_id(void *arg, const struct ethos_session *session)
+static int add_matching_id(void *arg, const struct ethos_session *session)
 {
     struct finding *finding = arg;
     if (!sessions_is_of(finding->people, session))
@@ -169,18 +169,18 @@ static int find_prefix(struct ethos_sessions *store, const char *name, struct fi
     char cursor[ETHOS_CURSOR_SIZE];
     const struct ethos_session_query query = {
         .id_prefix = name, .limit = 2, .people = finding->people};
-    return store->ops->list(store, &query, note_id, finding, cursor, error);
+    return store->ops->list(store, &query, add_matching_id, finding, cursor, error);
 }
 
 /* A whole id, and then a key, goes before the start of another id. */
-static int look_up(struct ethos_sessions *store, const char *name, struct finding *finding,
-                   struct ethos_error *error)
+static int find_by_name(struct ethos_sessions *store, const char *name, struct finding *finding,
+                        struct ethos_error *error)
 {
     if (!*name)
         return err_set(error, ETHOS_INVALID, "a session's id is missing");
-    int code = store->ops->get(store, name, note_id, finding, error);
+    int code = store->ops->get(store, name, add_matching_id, finding, error);
     if (code == ETHOS_NOTFOUND)
-        code = store->ops->get_by_key(store, name, note_id, finding, error);
+        code = store->ops->get_by_key(store, name, add_matching_id, finding, error);
     if (code == ETHOS_NOTFOUND || (code == ETHOS_OK && !*finding->id))
         code = find_prefix(store, name, finding, error);
     if (code != TOO_LONG)
@@ -196,7 +196,7 @@ int sessions_find(struct ethos *self, const struct ethos_people *people, const c
     struct finding finding = {.people = people};
     int code = ethos_sessions(self, &store, error);
     if (code == ETHOS_OK)
-        code = look_up(store, name, &finding, error);
+        code = find_by_name(store, name, &finding, error);
     if (code != ETHOS_OK)
         return code;
     if (*finding.other) {
@@ -244,7 +244,7 @@ int sessions_project(const struct ethos_turn *turn, const char *folder, struct s
 }
 
 /* The newest session of a folder's key family; one without folder counts as its own. */
-struct newest {
+struct newest_session {
     const char *folder;
     struct str key;
     bool foreign; /* the plain key belongs to another folder */
@@ -255,18 +255,18 @@ struct newest {
     bool taken;                        /* another person has the plain key */
 };
 
-static int note_owner(void *arg, const struct ethos_session *session)
+static int check_key_owner(void *arg, const struct ethos_session *session)
 {
-    struct newest *newest = arg;
+    struct newest_session *newest = arg;
     newest->taken = !sessions_is_of(newest->people, session);
     newest->foreign = session->working_dir && strcmp(session->working_dir, newest->folder) != 0;
     return ETHOS_OK;
 }
 
 /* Of those made within one millisecond the keys count on. */
-static int note_newest(void *arg, const struct ethos_session *session)
+static int match_newest(void *arg, const struct ethos_session *session)
 {
-    struct newest *newest = arg;
+    struct newest_session *newest = arg;
     const char *folder = session->working_dir;
     if (!session_key_of_family(view_str(session->key), str_view(&newest->key)) ||
         (folder && strcmp(folder, newest->folder) != 0) || strlen(session->id) >= ETHOS_UUID_SIZE)
@@ -284,7 +284,7 @@ static int note_newest(void *arg, const struct ethos_session *session)
 }
 
 /* The key of the folder's family: the plain one, unless another folder has it. */
-static int settle_key(struct ethos_sessions *store, struct newest *newest,
+static int choose_key(struct ethos_sessions *store, struct newest_session *newest,
                       struct ethos_error *error)
 {
     for (int hashed = 0; hashed <= 1; hashed++) {
@@ -292,7 +292,7 @@ static int settle_key(struct ethos_sessions *store, struct newest *newest,
         newest->foreign = newest->taken = false;
         if (session_key_folder(view_str(newest->folder), hashed, &newest->key) != ETHOS_OK)
             return err_nomem(error);
-        int code = store->ops->get_by_key(store, newest->key.data, note_owner, newest, error);
+        int code = store->ops->get_by_key(store, newest->key.data, check_key_owner, newest, error);
         if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
             return code;
         if (!newest->foreign)
@@ -301,19 +301,19 @@ static int settle_key(struct ethos_sessions *store, struct newest *newest,
     return ETHOS_OK;
 }
 
-static int find_newest(struct ethos_sessions *store, struct newest *newest,
+static int find_newest(struct ethos_sessions *store, struct newest_session *newest,
                        struct ethos_error *error)
 {
     char cursor[ETHOS_CURSOR_SIZE] = "";
     *newest->id = *newest->created = '\0';
-    int code = settle_key(store, newest, error);
+    int code = choose_key(store, newest, error);
     while (code == ETHOS_OK) {
         const struct ethos_session_query query = {.text = newest->key.data,
                                                   .cursor = *cursor ? cursor : NULL,
                                                   .limit = 200,
                                                   .people = newest->people};
         char next[ETHOS_CURSOR_SIZE] = "";
-        code = store->ops->list(store, &query, note_newest, newest, next, error);
+        code = store->ops->list(store, &query, match_newest, newest, next, error);
         if (!*next)
             break;
         memcpy(cursor, next, sizeof cursor);
@@ -333,7 +333,7 @@ int sessions_current(struct ethos_turn *turn, const char *folder, char out_id[ET
 {
     struct ethos_sessions *store;
     struct sessions_person person;
-    struct newest newest = {.folder = folder, .people = &person.people};
+    struct newest_session newest = {.folder = folder, .people = &person.people};
     str_init(&newest.key, KEY_LIMIT);
     int code = turn_person(turn, &person, error);
     if (code == ETHOS_OK)
@@ -350,8 +350,9 @@ int sessions_current(struct ethos_turn *turn, const char *folder, char out_id[ET
     return code;
 }
 
-static int make(struct ethos_turn *turn, struct ethos_sessions *store, const char *folder,
-                const char *key, char out_id[ETHOS_UUID_SIZE], struct ethos_error *error)
+static int create_folder_session(struct ethos_turn *turn, struct ethos_sessions *store,
+                                 const char *folder, const char *key, char out_id[ETHOS_UUID_SIZE],
+                                 struct ethos_error *error)
 {
     struct ethos_session session = {.key = key,
                                     .platform = turn->context.platform ? turn->context.platform
@@ -366,7 +367,7 @@ static int make(struct ethos_turn *turn, struct ethos_sessions *store, const cha
 
 /* The plain key for the first of a family; a later one has the moment in its key, too. */
 static int make_next(struct ethos_turn *turn, struct ethos_sessions *store,
-                     const struct newest *newest, int attempt, char out_id[ETHOS_UUID_SIZE],
+                     const struct newest_session *newest, int attempt, char out_id[ETHOS_UUID_SIZE],
                      struct ethos_error *error)
 {
     struct str key;
@@ -375,15 +376,16 @@ static int make_next(struct ethos_turn *turn, struct ethos_sessions *store,
     if (*newest->id || newest->taken)
         str_printf(&key, ":%lld", (long long)service_now_ms(turn->ethos) + attempt);
     int code = str_code(&key) == ETHOS_OK
-                   ? make(turn, store, newest->folder, key.data, out_id, error)
+                   ? create_folder_session(turn, store, newest->folder, key.data, out_id, error)
                    : err_nomem(error);
     str_release(&key);
     return code;
 }
 
 /* Two at once may want the same key: who comes second looks again. */
-static int resume(struct ethos_turn *turn, struct ethos_sessions *store, struct newest *newest,
-                  bool fresh, char out_id[ETHOS_UUID_SIZE], struct ethos_error *error)
+static int resume_or_create(struct ethos_turn *turn, struct ethos_sessions *store,
+                            struct newest_session *newest, bool fresh, char out_id[ETHOS_UUID_SIZE],
+                            struct ethos_error *error)
 {
     int code = ETHOS_EXISTS;
     for (int attempt = 0; code == ETHOS_EXISTS && attempt < ATTEMPTS; attempt++) {
@@ -407,7 +409,7 @@ int ethos_session_current(struct ethos_turn *turn, const char *folder, int fresh
     struct ethos_sessions *store;
     char path[PATH_MAX];
     struct sessions_person person;
-    struct newest newest = {.folder = path, .people = &person.people};
+    struct newest_session newest = {.folder = path, .people = &person.people};
     str_init(&newest.key, KEY_LIMIT);
     int code = turn_person(turn, &person, error);
     if (code == ETHOS_OK)
@@ -415,7 +417,7 @@ int ethos_session_current(struct ethos_turn *turn, const char *folder, int fresh
     if (code == ETHOS_OK)
         code = sessions_folder(folder, path, error);
     if (code == ETHOS_OK)
-        code = resume(turn, store, &newest, fresh, out_id, error);
+        code = resume_or_create(turn, store, &newest, fresh, out_id, error);
     str_release(&newest.key);
     sessions_person_release(&person);
     return code;

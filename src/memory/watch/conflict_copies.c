@@ -15,8 +15,8 @@ struct counts {
     size_t count, capacity;
 };
 
-static const struct watch_copies *find(const struct watch_copies *list, size_t count,
-                                       const char *key)
+static const struct watch_copies *find_copies(const struct watch_copies *list, size_t count,
+                                              const char *key)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(list[i].key, key) == 0)
@@ -28,8 +28,8 @@ static int count_copy(void *arg, const struct ethos_conflict *conflict)
 {
     struct counts *counts = arg;
     size_t size = strlen(conflict->key);
-    struct watch_copies *known = (struct watch_copies *)find(counts->list, counts->count,
-                                                             conflict->key);
+    struct watch_copies *known = (struct watch_copies *)find_copies(counts->list, counts->count,
+                                                                    conflict->key);
     if (known) {
         known->count++;
         return ETHOS_OK;
@@ -50,28 +50,30 @@ static int count_copy(void *arg, const struct ethos_conflict *conflict)
     return ETHOS_OK;
 }
 
-static void tell(struct watch *self, const struct watched *scope, const char *key, uint64_t count)
+static void report_conflict(struct memory_watch *self, const struct watched *scope, const char *key,
+                            uint64_t count)
 {
-    watch_tell(self,
-               &(struct watch_event){
-                   .kind = WATCH_CONFLICT, .scope = scope->scope, .key = key, .count = count});
+    watch_report(self,
+                 &(struct watch_event){
+                     .kind = WATCH_CONFLICT, .scope = scope->scope, .key = key, .count = count});
 }
 
-static void tell_differences(struct watch *self, const struct watched *scope,
-                             const struct counts *now)
+static void report_new_conflicts(struct memory_watch *self, const struct watched *scope,
+                                 const struct counts *now)
 {
     for (size_t i = 0; i < now->count; i++) {
         const struct watch_copies *row = &now->list[i];
-        const struct watch_copies *then = find(scope->copies, scope->copy_count, row->key);
+        const struct watch_copies *then = find_copies(scope->copies, scope->copy_count, row->key);
         if (!then || then->count != row->count)
-            tell(self, scope, row->key, row->count);
+            report_conflict(self, scope, row->key, row->count);
     }
     for (size_t i = 0; i < scope->copy_count; i++)
-        if (!find(now->list, now->count, scope->copies[i].key))
-            tell(self, scope, scope->copies[i].key, 0);
+        if (!find_copies(now->list, now->count, scope->copies[i].key))
+            report_conflict(self, scope, scope->copies[i].key, 0);
 }
 
-int copies_take(struct watch *self, struct watched *scope, bool told, struct ethos_error *error)
+int copies_compare(struct memory_watch *self, struct watched *scope, bool told,
+                   struct ethos_error *error)
 {
     struct counts now = {0};
     struct ethos_provider *provider;
@@ -85,7 +87,7 @@ int copies_take(struct watch *self, struct watched *scope, bool told, struct eth
         return code == ETHOS_NOMEM ? err_nomem(error) : code;
     }
     if (told)
-        tell_differences(self, scope, &now);
+        report_new_conflicts(self, scope, &now);
     free(scope->copies);
     scope->copies = now.list;
     scope->copy_count = now.count;

@@ -46,7 +46,7 @@ static const struct {
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* The first place of a watch, or where it would be. */
-static size_t find_place(const struct watch *self, int watch)
+static size_t find_watch_place(const struct memory_watch *self, int watch)
 {
     size_t low = 0, high = self->place_count;
     while (low < high) {
@@ -59,10 +59,11 @@ static size_t find_place(const struct watch *self, int watch)
     return low;
 }
 
-static bool has_place(const struct watch *self, int watch, enum place_kind kind, const char *path)
+static bool has_place(const struct memory_watch *self, int watch, enum place_kind kind,
+                      const char *path)
 {
-    for (size_t i = find_place(self, watch); i < self->place_count; i++) {
-        const struct place *place = &self->places[i];
+    for (size_t i = find_watch_place(self, watch); i < self->place_count; i++) {
+        const struct watch_place *place = &self->places[i];
         if (place->watch != watch)
             break;
         if (place->kind == kind && strcmp(place->path, path) == 0)
@@ -71,19 +72,19 @@ static bool has_place(const struct watch *self, int watch, enum place_kind kind,
     return false;
 }
 
-static bool insert_place(struct watch *self, const struct place *place)
+static bool insert_place(struct memory_watch *self, const struct watch_place *place)
 {
     if (self->place_count == MOST_PLACES)
         return false;
     if (self->place_count == self->place_capacity) {
         size_t capacity = self->place_capacity ? 2 * self->place_capacity : 64;
-        struct place *places = realloc(self->places, capacity * sizeof *places);
+        struct watch_place *places = realloc(self->places, capacity * sizeof *places);
         if (!places)
             return false;
         self->places = places;
         self->place_capacity = capacity;
     }
-    size_t at = find_place(self, place->watch);
+    size_t at = find_watch_place(self, place->watch);
     memmove(&self->places[at + 1], &self->places[at],
             (self->place_count - at) * sizeof *self->places);
     self->places[at] = *place;
@@ -91,7 +92,7 @@ static bool insert_place(struct watch *self, const struct place *place)
     return true;
 }
 
-static void remove_place(struct watch *self, size_t at)
+static void remove_place(struct memory_watch *self, size_t at)
 {
     free(self->places[at].path);
     self->place_count--;
@@ -100,8 +101,8 @@ static void remove_place(struct watch *self, size_t at)
 }
 
 /* Watches a directory. False: there is none. What cannot be watched is polled, like all else then. */
-static bool add_place(struct watch *self, enum place_kind kind, enum scope_kind of,
-                      struct watched *scope, const char *absolute, const char *path)
+static bool add_watch_place(struct memory_watch *self, enum place_kind kind, enum scope_kind of,
+                            struct watched *scope, const char *absolute, const char *path)
 {
     int watch = self->events >= 0 ? os_watch_add(self->events, absolute, EVENTS) : -1;
     if (watch < 0) {
@@ -112,7 +113,7 @@ static bool add_place(struct watch *self, enum place_kind kind, enum scope_kind 
     }
     if (has_place(self, watch, kind, path))
         return true;
-    struct place place = {watch, kind, of, scope, strdup(path)};
+    struct watch_place place = {watch, kind, of, scope, strdup(path)};
     if (!place.path || !insert_place(self, &place)) {
         free(place.path);
         self->blind = true;
@@ -120,15 +121,15 @@ static bool add_place(struct watch *self, enum place_kind kind, enum scope_kind 
     return true;
 }
 
-static bool add_below(struct watch *self, enum place_kind kind, enum scope_kind of,
+static bool add_below(struct memory_watch *self, enum place_kind kind, enum scope_kind of,
                       struct watched *scope, const char *path)
 {
     char absolute[PATH_MAX];
     int size = snprintf(absolute, sizeof absolute, "%s/%s", self->real, path);
-    return size < (int)sizeof absolute && add_place(self, kind, of, scope, absolute, path);
+    return size < (int)sizeof absolute && add_watch_place(self, kind, of, scope, absolute, path);
 }
 
-static bool join(char out[WATCH_PATH_SIZE], const char *dir, const char *name)
+static bool join_path(char out[WATCH_PATH_SIZE], const char *dir, const char *name)
 {
     bool top = strcmp(dir, ".") == 0;
     int size = snprintf(out, WATCH_PATH_SIZE, "%s%s%s", top ? "" : dir, top ? "" : "/", name);
@@ -137,7 +138,7 @@ static bool join(char out[WATCH_PATH_SIZE], const char *dir, const char *name)
 
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
-static struct watched *find_scope(struct watch *self, const char *scope)
+static struct watched *find_watched_scope(struct memory_watch *self, const char *scope)
 {
     struct watched *at = self->scopes;
     while (at && (at->gone || strcmp(at->scope, scope) != 0))
@@ -145,7 +146,7 @@ static struct watched *find_scope(struct watch *self, const char *scope)
     return at;
 }
 
-static void free_scope(struct watch *self, struct watched *scope)
+static void free_scope(struct memory_watch *self, struct watched *scope)
 {
     for (size_t i = 0; i < self->place_count; i++)
         if (self->places[i].scope == scope)
@@ -157,20 +158,21 @@ static void free_scope(struct watch *self, struct watched *scope)
 }
 
 /* Whether the texts of a scope are not in its directory. In doubt they are. */
-static bool is_elsewhere(struct watch *self, const struct watched *scope)
+static bool has_texts_elsewhere(struct memory_watch *self, const struct watched *scope)
 {
     struct ethos_provider *provider;
     if (watch_provider(self, scope, &provider, NULL) != ETHOS_OK ||
         backends_here(self->ethos, provider))
         return false;
-    told_meet(self, provider, scope->scope);
+    remote_add_scope(self, provider, scope->scope);
     return true;
 }
 
 /* A scope that is met for the first time; what is in it is news, unless all is. */
-static struct watched *add_scope(struct watch *self, const char *scope, const char *dir)
+static struct watched *add_watched_scope(struct memory_watch *self, const char *scope,
+                                         const char *dir)
 {
-    struct watched *known = find_scope(self, scope);
+    struct watched *known = find_watched_scope(self, scope);
     if (known)
         return known;
     struct watched *added = calloc(1, sizeof *added);
@@ -180,7 +182,7 @@ static struct watched *add_scope(struct watch *self, const char *scope, const ch
         return NULL;
     }
     snprintf(added->scope, sizeof added->scope, "%s", scope);
-    added->elsewhere = is_elsewhere(self, added);
+    added->elsewhere = has_texts_elsewhere(self, added);
     added->next = self->scopes;
     self->scopes = added;
     past_begin(self, added);
@@ -190,18 +192,18 @@ static struct watched *add_scope(struct watch *self, const char *scope, const ch
         added->recount = true;
         outside_touch_all(self, added);
     } else {
-        copies_take(self, added, false, NULL);
+        copies_compare(self, added, false, NULL);
     }
     return added;
 }
 
 /* ---- looking for directories ------------------------------------------------------------------ */
 
-typedef void visit_fn(struct watch *self, struct watched *scope, enum scope_kind of,
+typedef void visit_fn(struct memory_watch *self, struct watched *scope, enum scope_kind of,
                       const char *dir, const char *name, unsigned depth);
 
 /* Visits every name in a directory. */
-static void visit_names(struct watch *self, struct watched *scope, enum scope_kind of,
+static void visit_names(struct memory_watch *self, struct watched *scope, enum scope_kind of,
                         const char *path, unsigned depth, visit_fn *visit)
 {
     struct arena arena;
@@ -218,7 +220,7 @@ static void visit_names(struct watch *self, struct watched *scope, enum scope_ki
     arena_release(&arena);
 }
 
-static bool is_of_type(const struct watch *self, const char *path, mode_t type)
+static bool is_of_type(const struct memory_watch *self, const char *path, mode_t type)
 {
     struct stat info;
     return os_fstatat(self->root, path, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -226,15 +228,16 @@ static bool is_of_type(const struct watch *self, const char *path, mode_t type)
 }
 
 /* A text behind a link is changed where nothing of ours is watched. */
-static void see_key(struct watch *self, struct watched *scope, const char *dir, const char *name)
+static void see_key(struct memory_watch *self, struct watched *scope, const char *dir,
+                    const char *name)
 {
     char path[WATCH_PATH_SIZE];
-    if (!scope->polled && join(path, dir, name) && is_of_type(self, path, S_IFLNK))
+    if (!scope->polled && join_path(path, dir, name) && is_of_type(self, path, S_IFLNK))
         scope->polled = true;
 }
 
 /* A text of a tree. */
-static void touch_leaf(struct watch *self, struct watched *scope, const char *path)
+static void touch_leaf(struct memory_watch *self, struct watched *scope, const char *path)
 {
     const char *key = path + strlen(scope->dir) + 1;
     if (self->begun && strlen(key) <= ETHOS_MAX_KEY &&
@@ -242,13 +245,13 @@ static void touch_leaf(struct watch *self, struct watched *scope, const char *pa
         outside_touch(self, scope, key);
 }
 
-static void visit_branch(struct watch *self, struct watched *scope, enum scope_kind of,
+static void visit_branch(struct memory_watch *self, struct watched *scope, enum scope_kind of,
                          const char *dir, const char *name, unsigned depth)
 {
     char path[WATCH_PATH_SIZE];
     bool top = strcmp(dir, scope->dir) == 0;
     if (name[0] == '.' || (top && scope_key_reserved(name)) || depth > MOST_DEPTH ||
-        !join(path, dir, name))
+        !join_path(path, dir, name))
         return;
     if (!is_of_type(self, path, S_IFDIR))
         touch_leaf(self, scope, path);
@@ -256,7 +259,7 @@ static void visit_branch(struct watch *self, struct watched *scope, enum scope_k
         visit_names(self, scope, of, path, depth + 1, visit_branch);
 }
 
-static void visit_text(struct watch *self, struct watched *scope, enum scope_kind of,
+static void visit_text(struct memory_watch *self, struct watched *scope, enum scope_kind of,
                        const char *dir, const char *name, unsigned depth)
 {
     (void)of, (void)depth;
@@ -265,12 +268,12 @@ static void visit_text(struct watch *self, struct watched *scope, enum scope_kin
 }
 
 /* .mem of a scope, and the folder of copies in it. */
-static void visit_mem(struct watch *self, struct watched *scope)
+static void visit_mem(struct memory_watch *self, struct watched *scope)
 {
     char path[WATCH_PATH_SIZE];
-    if (join(path, scope->dir, ".mem"))
+    if (join_path(path, scope->dir, ".mem"))
         add_below(self, PLACE_MEM, SCOPE_GLOBAL, scope, path);
-    if (join(path, scope->dir, CONFLICT_FOLDER))
+    if (join_path(path, scope->dir, CONFLICT_FOLDER))
         add_below(self, PLACE_CONFLICTS, SCOPE_GLOBAL, scope, path);
 }
 
@@ -284,10 +287,10 @@ static uint64_t print_of(int dir, const char *path)
 }
 
 /* A queue that was put there before it was watched, or while it could not be. */
-static void see_queue(struct watch *self, struct watched *scope)
+static void see_queue(struct memory_watch *self, struct watched *scope)
 {
     char path[WATCH_PATH_SIZE];
-    if (scope_is_tree(scope->scope) || !join(path, scope->dir, PENDING_FILE))
+    if (scope_is_tree(scope->scope) || !join_path(path, scope->dir, PENDING_FILE))
         return;
     uint64_t print = print_of(self->root, path) + 1, none = 1;
     if (!scope->queue_print)
@@ -296,13 +299,13 @@ static void see_queue(struct watch *self, struct watched *scope)
     scope->queue_print = print;
 }
 
-static void visit_scope(struct watch *self, enum place_kind kind, enum scope_kind of,
+static void visit_scope(struct memory_watch *self, enum place_kind kind, enum scope_kind of,
                         const char *id, const char *dir)
 {
     char tree[ETHOS_MAX_SCOPE], path[WATCH_PATH_SIZE];
     if (!is_of_type(self, dir, S_IFDIR) && !is_of_type(self, dir, S_IFLNK))
         return;
-    struct watched *scope = add_scope(self, id, dir);
+    struct watched *scope = add_watched_scope(self, id, dir);
     if (!scope || !add_below(self, kind, of, scope, dir))
         return;
     visit_mem(self, scope);
@@ -313,26 +316,26 @@ static void visit_scope(struct watch *self, enum place_kind kind, enum scope_kin
     }
     visit_names(self, scope, of, dir, 0, visit_text);
     scope_tree(id, tree);
-    if (join(path, dir, TREE))
+    if (join_path(path, dir, TREE))
         visit_scope(self, PLACE_SCOPE, of, tree, path);
 }
 
-static void visit_id(struct watch *self, struct watched *scope, enum scope_kind of,
+static void visit_id(struct memory_watch *self, struct watched *scope, enum scope_kind of,
                      const char *folder, const char *name, unsigned depth)
 {
     char path[WATCH_PATH_SIZE], below[WATCH_PATH_SIZE], id[ETHOS_MAX_SCOPE];
     (void)scope, (void)depth;
-    if (scope_make(of, name, id, NULL) != ETHOS_OK || !join(path, folder, name))
+    if (scope_make(of, name, id, NULL) != ETHOS_OK || !join_path(path, folder, name))
         return;
     if (!folders[of].below) {
         visit_scope(self, PLACE_SCOPE, of, id, path);
         return;
     }
-    if (add_below(self, PLACE_ID, of, NULL, path) && join(below, path, folders[of].below))
+    if (add_below(self, PLACE_ID, of, NULL, path) && join_path(below, path, folders[of].below))
         visit_scope(self, PLACE_SCOPE, of, id, below);
 }
 
-static void visit_folder(struct watch *self, enum scope_kind of)
+static void watch_scope_folder(struct memory_watch *self, enum scope_kind of)
 {
     const char *name = folders[of].name;
     if (add_below(self, PLACE_FOLDER, of, NULL, name))
@@ -342,18 +345,18 @@ static void visit_folder(struct watch *self, enum scope_kind of)
 /* ---- the root -------------------------------------------------------------------------------- */
 
 /* Watches what the root will appear in. */
-static void wait_above(struct watch *self)
+static void wait_above(struct memory_watch *self)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s", self->ethos->root);
     for (char *end; (end = strrchr(path, '/'));) {
         *end = 0;
-        if (add_place(self, PLACE_ABOVE, SCOPE_GLOBAL, NULL, *path ? path : "/", end + 1))
+        if (add_watch_place(self, PLACE_ABOVE, SCOPE_GLOBAL, NULL, *path ? path : "/", end + 1))
             return;
     }
 }
 
-static bool open_root(struct watch *self)
+static bool open_root(struct memory_watch *self)
 {
     char real[PATH_MAX];
     if (self->root >= 0)
@@ -367,11 +370,11 @@ static bool open_root(struct watch *self)
     return self->real;
 }
 
-void places_look(struct watch *self)
+void places_scan(struct memory_watch *self)
 {
     self->restart = false;
     if (strcmp(self->ethos->home, self->ethos->root) != 0)
-        add_place(self, PLACE_HOME, SCOPE_GLOBAL, NULL, self->ethos->home, "");
+        add_watch_place(self, PLACE_HOME, SCOPE_GLOBAL, NULL, self->ethos->home, "");
     if (!open_root(self)) {
         wait_above(self);
         self->restart = open_root(self); // it came before it was waited for
@@ -380,11 +383,11 @@ void places_look(struct watch *self)
         visit_scope(self, PLACE_ROOT, SCOPE_GLOBAL, "global", ".");
         for (size_t i = 0; i < FOLDERS; i++)
             if (folders[i].name)
-                visit_folder(self, (enum scope_kind)i);
+                watch_scope_folder(self, (enum scope_kind)i);
     }
 }
 
-void places_poll(struct watch *self)
+void places_poll(struct memory_watch *self)
 {
     int home = os_openat(AT_FDCWD, self->ethos->home, O_RDONLY | O_DIRECTORY, 0);
     uint64_t config = print_of(home, "config.yaml"), users = 0, personalities = 0;
@@ -402,10 +405,10 @@ void places_poll(struct watch *self)
     self->prints[0] = config + 1;
     self->prints[1] = users + 1;
     self->prints[2] = personalities + 1;
-    places_look(self);
+    places_scan(self);
 }
 
-void places_clear(struct watch *self)
+void places_clear(struct memory_watch *self)
 {
     while (self->place_count > 0) {
         if (self->events >= 0)
@@ -433,10 +436,10 @@ static bool is_below(const char *path, const char *dir)
 }
 
 /* A directory is gone, or is elsewhere now. */
-static void drop_below(struct watch *self, const char *dir)
+static void drop_below(struct memory_watch *self, const char *dir)
 {
     for (size_t i = self->place_count; i-- > 0;) {
-        const struct place *place = &self->places[i];
+        const struct watch_place *place = &self->places[i];
         if (place->kind == PLACE_ABOVE || place->kind == PLACE_HOME || !is_below(place->path, dir))
             continue;
         os_watch_remove(self->events, place->watch);
@@ -446,7 +449,7 @@ static void drop_below(struct watch *self, const char *dir)
         scope->gone = scope->gone || is_below(scope->dir, dir);
 }
 
-void places_sweep(struct watch *self)
+void places_sweep(struct memory_watch *self)
 {
     for (struct watched **at = &self->scopes; *at;) {
         struct watched *scope = *at;
@@ -459,21 +462,21 @@ void places_sweep(struct watch *self)
     }
 }
 
-void places_settings(struct watch *self)
+void places_settings(struct memory_watch *self)
 {
     for (struct watched *scope = self->scopes; scope; scope = scope->next) {
-        bool elsewhere = is_elsewhere(self, scope);
+        bool elsewhere = has_texts_elsewhere(self, scope);
         if (elsewhere == scope->elsewhere)
             continue;
         scope->elsewhere = elsewhere;
         scope->inode = scope->place = scope->number = 0;
         scope->since_ms = service_now_ms(self->ethos);
     }
-    told_look(self);
+    remote_find_backends(self);
 }
 
 /* A text, a sidecar or a folder of a scope. */
-static void mark_in_scope(struct watch *self, const struct place *place, uint32_t mask,
+static void mark_in_scope(struct memory_watch *self, const struct watch_place *place, uint32_t mask,
                           const char *name)
 {
     struct watched *scope = place->scope;
@@ -485,7 +488,7 @@ static void mark_in_scope(struct watch *self, const struct place *place, uint32_
         scope->asks = true;
     } else if (strcmp(name, ".mem") == 0) {
         visit_mem(self, scope);
-    } else if (folder && !is_tree && strcmp(name, TREE) == 0 && join(path, scope->dir, name)) {
+    } else if (folder && !is_tree && strcmp(name, TREE) == 0 && join_path(path, scope->dir, name)) {
         scope_tree(scope->scope, tree);
         if (mask & VANISHES)
             drop_below(self, path);
@@ -501,12 +504,12 @@ static void mark_in_scope(struct watch *self, const struct place *place, uint32_
     }
 }
 
-static void mark_in_branch(struct watch *self, const struct place *place, uint32_t mask,
-                           const char *name)
+static void mark_in_branch(struct memory_watch *self, const struct watch_place *place,
+                           uint32_t mask, const char *name)
 {
     struct watched *scope = place->scope;
     char path[WATCH_PATH_SIZE];
-    if (!join(path, place->path, name))
+    if (!join_path(path, place->path, name))
         return;
     if (!(mask & IN_ISDIR))
         touch_leaf(self, scope, path);
@@ -514,7 +517,7 @@ static void mark_in_branch(struct watch *self, const struct place *place, uint32
         visit_branch(self, scope, place->of, place->path, name, 1);
 }
 
-static void mark_in_root(struct watch *self, const struct place *place, uint32_t mask,
+static void mark_in_root(struct memory_watch *self, const struct watch_place *place, uint32_t mask,
                          const char *name)
 {
     for (size_t i = 0; i < FOLDERS; i++) {
@@ -522,7 +525,7 @@ static void mark_in_root(struct watch *self, const struct place *place, uint32_t
             continue;
         if (mask & VANISHES)
             drop_below(self, name);
-        visit_folder(self, (enum scope_kind)i);
+        watch_scope_folder(self, (enum scope_kind)i);
         self->personalities = self->personalities || i == SCOPE_PERSONALITY;
         self->users = self->users || i == SCOPE_USER;
         return;
@@ -536,14 +539,14 @@ static void mark_in_root(struct watch *self, const struct place *place, uint32_t
 }
 
 /* Ids come and go; of a folder's own files only the map of identities matters. */
-static void mark_in_folder(struct watch *self, const struct place *place, uint32_t mask,
-                           const char *name)
+static void mark_in_folder(struct memory_watch *self, const struct watch_place *place,
+                           uint32_t mask, const char *name)
 {
     char path[WATCH_PATH_SIZE];
     if (place->of == SCOPE_USER && strcmp(name, "identity-map.json") == 0)
         self->users = true;
     if (!(mask & (APPEARS | VANISHES)) || !scope_id_ok(view_str(name)) ||
-        !join(path, place->path, name))
+        !join_path(path, place->path, name))
         return;
     self->personalities = self->personalities || place->of == SCOPE_PERSONALITY;
     self->users = self->users || place->of == SCOPE_USER;
@@ -553,7 +556,7 @@ static void mark_in_folder(struct watch *self, const struct place *place, uint32
         visit_id(self, NULL, place->of, place->path, name, 0);
 }
 
-static bool is_personality_file(const struct place *place, const char *name)
+static bool is_personality_file(const struct watch_place *place, const char *name)
 {
     return place->of == SCOPE_PERSONALITY && !scope_is_tree(place->scope->scope) &&
            (strcmp(name, "config.yaml") == 0 || strcmp(name, "SOUL.md") == 0 ||
@@ -561,7 +564,8 @@ static bool is_personality_file(const struct place *place, const char *name)
 }
 
 /* The place may be gone when this returns. */
-static void mark(struct watch *self, const struct place *place, uint32_t mask, const char *name)
+static void mark_place(struct memory_watch *self, const struct watch_place *place, uint32_t mask,
+                       const char *name)
 {
     char id[ETHOS_MAX_SCOPE], path[WATCH_PATH_SIZE];
     switch (place->kind) {
@@ -582,7 +586,7 @@ static void mark(struct watch *self, const struct place *place, uint32_t mask, c
         snprintf(path, sizeof path, "%s", place->path);
         const char *own = strrchr(path, '/');
         if (own && (mask & APPEARS) && strcmp(name, folders[place->of].below) == 0 &&
-            scope_make(place->of, own + 1, id, NULL) == ETHOS_OK && join(path, path, name))
+            scope_make(place->of, own + 1, id, NULL) == ETHOS_OK && join_path(path, path, name))
             visit_scope(self, PLACE_SCOPE, place->of, id, path);
         break;
     case PLACE_SCOPE:
@@ -605,9 +609,9 @@ static void mark(struct watch *self, const struct place *place, uint32_t mask, c
 }
 
 /* The kernel watches it no longer: it was deleted, or we said so. */
-static void forget_watch(struct watch *self, int watch)
+static void forget_watch(struct memory_watch *self, int watch)
 {
-    size_t at = find_place(self, watch);
+    size_t at = find_watch_place(self, watch);
     while (at < self->place_count && self->places[at].watch == watch) {
         self->restart = self->restart || self->places[at].kind == PLACE_ROOT ||
                         self->places[at].kind == PLACE_ABOVE;
@@ -616,7 +620,7 @@ static void forget_watch(struct watch *self, int watch)
 }
 
 /* The same directory may be several places, by links; marking one may change the list. */
-static void handle(struct watch *self, const struct inotify_event *event)
+static void handle_inotify_event(struct memory_watch *self, const struct inotify_event *event)
 {
     const char *name = event->len ? event->name : "";
     if (event->mask & IN_Q_OVERFLOW) {
@@ -628,23 +632,23 @@ static void handle(struct watch *self, const struct inotify_event *event)
         return;
     }
     for (size_t i = 0;; i++) {
-        size_t at = find_place(self, event->wd) + i;
+        size_t at = find_watch_place(self, event->wd) + i;
         if (at >= self->place_count || self->places[at].watch != event->wd)
             return;
-        const struct place place = self->places[at];
+        const struct watch_place place = self->places[at];
         if (place.scope || place.kind <= PLACE_ID)
-            mark(self, &place, event->mask, name);
+            mark_place(self, &place, event->mask, name);
     }
 }
 
-void places_read(struct watch *self)
+void places_read(struct memory_watch *self)
 {
     _Alignas(struct inotify_event) char events[16384];
     ssize_t size;
     while (self->events >= 0 && (size = os_read(self->events, events, sizeof events)) > 0) {
         for (ssize_t at = 0; at < size;) {
             const struct inotify_event *event = (const void *)(events + at);
-            handle(self, event);
+            handle_inotify_event(self, event);
             at += (ssize_t)(sizeof *event + event->len);
         }
     }

@@ -19,20 +19,22 @@
 #define AT_ONCE 64        /* texts looked at in one take */
 #define YOUNG_MS 2000     /* grain of times of files, and of clocks */
 
-static uint64_t mix(uint64_t print, const char *text)
+static uint64_t mix_string(uint64_t print, const char *text)
 {
     for (; *text; text++)
         print = (print ^ (unsigned char)*text) * 0x100000001b3u;
     return print;
 }
 
-static struct touched **bucket_of(struct watch *self, const struct watched *scope, const char *key)
+static struct touched **bucket_of(struct memory_watch *self, const struct watched *scope,
+                                  const char *key)
 {
-    uint64_t print = mix(mix(0xcbf29ce484222325u, scope->scope), key);
+    uint64_t print = mix_string(mix_string(0xcbf29ce484222325u, scope->scope), key);
     return &self->touched[(print >> 32) % WATCH_BUCKETS];
 }
 
-static struct touched *find(struct watch *self, const struct watched *scope, const char *key)
+static struct touched *find_touched(struct memory_watch *self, const struct watched *scope,
+                                    const char *key)
 {
     struct touched *at = *bucket_of(self, scope, key);
     while (at && (at->scope != scope || strcmp(at->key, key) != 0))
@@ -41,9 +43,9 @@ static struct touched *find(struct watch *self, const struct watched *scope, con
 }
 
 /* A file beside which there is another memory is none. */
-void outside_touch(struct watch *self, struct watched *scope, const char *key)
+void outside_touch(struct memory_watch *self, struct watched *scope, const char *key)
 {
-    struct touched *touched = find(self, scope, key);
+    struct touched *touched = find_touched(self, scope, key);
     if (scope->elsewhere)
         return;
     if (!touched) {
@@ -62,31 +64,31 @@ void outside_touch(struct watch *self, struct watched *scope, const char *key)
     touched->tries = 0;
 }
 
-void outside_told(struct watch *self, const struct watched *scope, const char *key,
-                  const char *revision)
+void outside_set_revision(struct memory_watch *self, const struct watched *scope, const char *key,
+                          const char *revision)
 {
-    struct touched *touched = find(self, scope, key);
+    struct touched *touched = find_touched(self, scope, key);
     if (touched)
         snprintf(touched->revision, sizeof touched->revision, "%s", revision);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-struct listing {
-    struct watch *self;
+struct file_listing {
+    struct memory_watch *self;
     struct watched *scope;
     uint64_t print;
     int64_t since_ms; /* touch those that changed after; INT64_MAX: none */
     bool any;
 };
 
-static int see(void *arg, const struct ethos_entry *entry)
+static int add_listed_file(void *arg, const struct ethos_entry *entry)
 {
-    struct listing *listing = arg;
+    struct file_listing *listing = arg;
     char state[64];
     snprintf(state, sizeof state, "/%llu/%lld", (unsigned long long)entry->bytes,
              (long long)entry->mtime_ms);
-    listing->print += mix(mix(0xcbf29ce484222325u, entry->key), state);
+    listing->print += mix_string(mix_string(0xcbf29ce484222325u, entry->key), state);
     if (entry->mtime_ms >= listing->since_ms &&
         scope_key_shown(listing->scope->scope, entry->key)) {
         outside_touch(listing->self, listing->scope, entry->key);
@@ -95,7 +97,7 @@ static int see(void *arg, const struct ethos_entry *entry)
     return ETHOS_OK;
 }
 
-static bool list(struct listing *listing)
+static bool list_scope_files(struct file_listing *listing)
 {
     struct ethos_turn *turn;
     const char *scope = listing->scope->scope;
@@ -103,37 +105,37 @@ static bool list(struct listing *listing)
         return false;
     struct ethos_provider *provider = service_provider(turn, scope, NULL);
     bool done = SLOT_PROVIDER(provider, list) &&
-                provider->ops->list(provider, scope, see, listing, NULL) == ETHOS_OK;
+                provider->ops->list(provider, scope, add_listed_file, listing, NULL) == ETHOS_OK;
     ethos_turn_free(turn);
     return done;
 }
 
-void outside_touch_all(struct watch *self, struct watched *scope)
+void outside_touch_all(struct memory_watch *self, struct watched *scope)
 {
-    struct listing listing = {self, scope, 0, INT64_MIN, false};
+    struct file_listing listing = {self, scope, 0, INT64_MIN, false};
     if (!scope->elsewhere)
-        list(&listing);
+        list_scope_files(&listing);
 }
 
 /* A list that differs: the young texts of it, or all when none is young. */
-void outside_poll(struct watch *self, struct watched *scope)
+void outside_poll(struct memory_watch *self, struct watched *scope)
 {
-    struct listing listing = {self, scope, 0, INT64_MAX, false};
-    if (!list(&listing) || listing.print == scope->print)
+    struct file_listing listing = {self, scope, 0, INT64_MAX, false};
+    if (!list_scope_files(&listing) || listing.print == scope->print)
         return;
     bool first = scope->print == 0;
     scope->print = listing.print;
     if (first)
         return;
     listing.since_ms = os_now_ms() - WATCH_PERIOD_MS - YOUNG_MS;
-    list(&listing);
+    list_scope_files(&listing);
     if (!listing.any)
         outside_touch_all(self, scope);
 }
 
 /* ---- settling -------------------------------------------------------------------------------- */
 
-static int note_any(void *arg, const struct ethos_change *change)
+static int set_any(void *arg, const struct ethos_change *change)
 {
     bool *any = arg;
     (void)change;
@@ -148,8 +150,9 @@ struct outside {
     bool recorded; /* there is a history of it */
 };
 
-static int read_text(struct ethos_provider *provider, const struct touched *touched,
-                     const struct ethos_host *host, struct outside *out, struct ethos_error *error)
+static int read_outside_text(struct ethos_provider *provider, const struct touched *touched,
+                             const struct ethos_host *host, struct outside *out,
+                             struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     struct ethos_text text = {0};
@@ -164,8 +167,8 @@ static int read_text(struct ethos_provider *provider, const struct touched *touc
 }
 
 /* Looks at the text; when it is not the one that the history names, it is settled. */
-static int look_at(struct watch *self, const struct touched *touched, struct outside *out,
-                   struct ethos_error *error)
+static int record_if_edited(struct memory_watch *self, const struct touched *touched,
+                            struct outside *out, struct ethos_error *error)
 {
     struct ethos_turn *turn;
     const char *scope = touched->scope->scope, *key = touched->key;
@@ -175,19 +178,19 @@ static int look_at(struct watch *self, const struct touched *touched, struct out
     struct ethos_provider *provider = service_provider(turn, scope, key);
     const struct ethos_provider_ops *ops = provider->ops;
     if (SLOT_PROVIDER(provider, read))
-        code = read_text(provider, touched, self->ethos->host, out, error);
+        code = read_outside_text(provider, touched, self->ethos->host, out, error);
     bool same = strcmp(touched->revision, out->revision) == 0;
     if (code == ETHOS_OK && !out->busy && !same && SLOT_PROVIDER(provider, settle))
         code = ops->settle(provider, scope, key, error);
     if (code == ETHOS_OK && !out->busy && !same && SLOT_PROVIDER(provider, history))
-        ops->history(provider, scope, key, note_any, &out->recorded, NULL);
+        ops->history(provider, scope, key, set_any, &out->recorded, NULL);
     ethos_turn_free(turn);
     return code;
 }
 
 /* A text without history has no line that could be told. */
-static void tell_unrecorded(struct watch *self, const struct touched *touched,
-                            const struct outside *outside)
+static void report_unrecorded(struct memory_watch *self, const struct touched *touched,
+                              const struct outside *outside)
 {
     const struct ethos_change change = {.time_ms = service_now_ms(self->ethos),
                                         .key = touched->key,
@@ -197,15 +200,15 @@ static void tell_unrecorded(struct watch *self, const struct touched *touched,
                                         .actor = "external",
                                         .after = outside->revision,
                                         .bytes_after = outside->bytes};
-    past_tell(self, touched->scope, &change);
+    changes_report(self, touched->scope, &change);
 }
 
 /* True: done with it. */
-static bool take_one(struct watch *self, struct touched *touched)
+static bool check_touched(struct memory_watch *self, struct touched *touched)
 {
     struct outside outside = {0};
     struct ethos_error error;
-    int code = look_at(self, touched, &outside, &error);
+    int code = record_if_edited(self, touched, &outside, &error);
     if (outside.busy || code == ETHOS_BUSY) {
         int64_t wait = (int64_t)QUIET_MS << (touched->tries < 5 ? touched->tries : 5);
         touched->tries++;
@@ -213,16 +216,16 @@ static bool take_one(struct watch *self, struct touched *touched)
         return false;
     }
     if (code == ETHOS_OK && outside.recorded)
-        code = past_take(self, touched->scope, &error);
+        code = changes_read_new(self, touched->scope, &error);
     else if (code == ETHOS_OK && strcmp(touched->revision, outside.revision) != 0)
-        tell_unrecorded(self, touched, &outside);
+        report_unrecorded(self, touched, &outside);
     if (code != ETHOS_OK)
         watch_fail(self, code, &error);
     return true;
 }
 
 /* Telling may touch others, which are put first in their bucket: the list is walked anew after each. */
-static struct touched **find_due(struct watch *self, int64_t now)
+static struct touched **find_due(struct memory_watch *self, int64_t now)
 {
     for (size_t i = 0; i < WATCH_BUCKETS; i++)
         for (struct touched **at = &self->touched[i]; *at; at = &(*at)->next)
@@ -231,7 +234,7 @@ static struct touched **find_due(struct watch *self, int64_t now)
     return NULL;
 }
 
-static void drop(struct watch *self, struct touched *touched)
+static void remove_touched(struct memory_watch *self, struct touched *touched)
 {
     struct touched **at = bucket_of(self, touched->scope, touched->key);
     while (*at != touched)
@@ -240,7 +243,7 @@ static void drop(struct watch *self, struct touched *touched)
     free(touched);
 }
 
-void outside_take(struct watch *self)
+void outside_check_due(struct memory_watch *self)
 {
     int64_t now = os_monotonic_ms();
     for (int i = 0; i < AT_ONCE; i++) {
@@ -249,12 +252,12 @@ void outside_take(struct watch *self)
             return;
         struct touched *touched = *due;
         touched->due_ms = now + 1;
-        if (take_one(self, touched) && touched->due_ms == now + 1)
-            drop(self, touched);
+        if (check_touched(self, touched) && touched->due_ms == now + 1)
+            remove_touched(self, touched);
     }
 }
 
-int64_t outside_due(const struct watch *self)
+int64_t outside_due(const struct memory_watch *self)
 {
     int64_t due = -1;
     for (size_t i = 0; i < WATCH_BUCKETS; i++)
@@ -264,7 +267,7 @@ int64_t outside_due(const struct watch *self)
     return due;
 }
 
-void outside_forget(struct watch *self, const struct watched *scope)
+void outside_forget(struct memory_watch *self, const struct watched *scope)
 {
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         struct touched **at = &self->touched[i];

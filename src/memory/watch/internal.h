@@ -60,8 +60,8 @@ struct touched {
 };
 
 /* A backend whose texts are not here. It belongs to the handle. */
-struct teller {
-    struct teller *next;
+struct remote_backend {
+    struct remote_backend *next;
     struct ethos_provider *provider;
     struct watched **scopes; /* by name */
     size_t count, capacity;
@@ -88,7 +88,7 @@ enum place_kind {
 };
 
 /* A directory that is watched. */
-struct place {
+struct watch_place {
     int watch;
     enum place_kind kind;
     enum scope_kind of;
@@ -96,20 +96,20 @@ struct place {
     char *path;            /* below the root; PLACE_ABOVE: the name that is to appear */
 };
 
-struct watch {
+struct memory_watch {
     struct ethos *ethos;
-    int events;           /* inotify, or -1 */
-    int several;          /* those and the descriptors of backends; -1: there are none of these */
-    int root;             /* descriptor, -1 while it does not exist */
-    char *real;           /* the root's real path, while it exists */
-    bool blind;           /* not everything can be watched: all of it is polled */
-    bool begun;           /* what appears from now on is news */
-    int64_t opened_ms;    /* wall time of the handle */
-    int64_t poll_ms;      /* when those that are polled were last looked at */
-    struct place *places; /* by watch */
+    int events;        /* inotify, or -1 */
+    int several;       /* those and the descriptors of backends; -1: there are none of these */
+    int root;          /* descriptor, -1 while it does not exist */
+    char *real;        /* the root's real path, while it exists */
+    bool blind;        /* not everything can be watched: all of it is polled */
+    bool begun;        /* what appears from now on is news */
+    int64_t opened_ms; /* wall time of the handle */
+    int64_t poll_ms;   /* when those that are polled were last looked at */
+    struct watch_place *places; /* by watch */
     size_t place_count, place_capacity;
     struct watched *scopes; /* those with a directory */
-    struct teller *tellers;
+    struct remote_backend *tellers;
     int64_t look_ms; /* when to look for backends again; 0: all are known */
     struct touched *touched[WATCH_BUCKETS];
     uint64_t prints[3]; /* of the stamps of settings, while they are polled */
@@ -126,95 +126,98 @@ struct watch {
 };
 
 /* Tells of an event; before the first take nobody is told. */
-void watch_tell(struct watch *self, const struct watch_event *event);
+void watch_report(struct memory_watch *self, const struct watch_event *event);
 
 /* Remembers a failure for the end of the take. */
-void watch_fail(struct watch *self, int code, const struct ethos_error *error);
+void watch_fail(struct memory_watch *self, int code, const struct ethos_error *error);
 
 /* A turn whose provider serves the scope. Free it. */
-int watch_turn(struct watch *self, const char *scope, struct ethos_turn **out,
+int watch_turn(struct memory_watch *self, const char *scope, struct ethos_turn **out,
                struct ethos_error *error);
 
 /* The provider that a scope is asked of. */
-int watch_provider(struct watch *self, const struct watched *scope, struct ethos_provider **out,
-                   struct ethos_error *error);
+int watch_provider(struct memory_watch *self, const struct watched *scope,
+                   struct ethos_provider **out, struct ethos_error *error);
 
 #define WATCH_RETRY_MS 2000 /* before a part that failed is looked at again */
 
 /* ---- directories.c -------------------------------------------------------------------------- */
 
 /* Looks for the root and everything below it; also later, for what was missed. */
-void places_look(struct watch *self);
+void places_scan(struct memory_watch *self);
 
 /* Marks what events tell of; tells nothing. */
-void places_read(struct watch *self);
+void places_read(struct memory_watch *self);
 
 /* The same for what has no events: marks settings that changed. */
-void places_poll(struct watch *self);
+void places_poll(struct memory_watch *self);
 
 /* Frees the scopes whose directories are gone. */
-void places_sweep(struct watch *self);
+void places_sweep(struct memory_watch *self);
 
 /* The configuration is another one: where texts are may be, too. */
-void places_settings(struct watch *self);
+void places_settings(struct memory_watch *self);
 
 /* Forgets all places and scopes. */
-void places_clear(struct watch *self);
+void places_clear(struct memory_watch *self);
 
 /* ---- recorded_changes.c ---------------------------------------------------------------------------- */
 
 /* How far the history of a scope has got, when it is first seen. */
-void past_begin(struct watch *self, struct watched *scope);
+void past_begin(struct memory_watch *self, struct watched *scope);
 
 /* Tells of a change that is new, if it is one of a text that readers know. */
-void past_tell(struct watch *self, struct watched *scope, const struct ethos_change *change);
+void changes_report(struct memory_watch *self, struct watched *scope,
+                    const struct ethos_change *change);
 
 /* The same for one of a backend. */
-int past_newest(struct watch *self, struct watched *scope, struct ethos_error *error);
+int past_newest(struct memory_watch *self, struct watched *scope, struct ethos_error *error);
 
 /* Tells what is new. */
-int past_take(struct watch *self, struct watched *scope, struct ethos_error *error);
+int changes_read_new(struct memory_watch *self, struct watched *scope, struct ethos_error *error);
 
 /* ---- external_edits.c ------------------------------------------------------------------------- */
 
-void outside_touch(struct watch *self, struct watched *scope, const char *key);
-void outside_touch_all(struct watch *self, struct watched *scope);
+void outside_touch(struct memory_watch *self, struct watched *scope, const char *key);
+void outside_touch_all(struct memory_watch *self, struct watched *scope);
 
 /* The history tells of the text that a key has now. */
-void outside_told(struct watch *self, const struct watched *scope, const char *key,
-                  const char *revision);
+void outside_set_revision(struct memory_watch *self, const struct watched *scope, const char *key,
+                          const char *revision);
 
 /* Marks texts that changed since the last look at the list. */
-void outside_poll(struct watch *self, struct watched *scope);
+void outside_poll(struct memory_watch *self, struct watched *scope);
 
 /* Settles what has been quiet for a while. */
-void outside_take(struct watch *self);
+void outside_check_due(struct memory_watch *self);
 
 /* When the next one is due, or -1. */
-int64_t outside_due(const struct watch *self);
-void outside_forget(struct watch *self, const struct watched *scope); /* NULL: all */
+int64_t outside_due(const struct memory_watch *self);
+void outside_forget(struct memory_watch *self, const struct watched *scope); /* NULL: all */
 
 /* ---- remote_backends.c ---------------------------------------------------------------------------- */
 
 /* Looks for the backends that the configuration names, and begins with those that are new. */
-void told_look(struct watch *self);
+void remote_find_backends(struct memory_watch *self);
 
 /* A scope that a provider serves, which may be unable to tell by itself that it has it. */
-void told_meet(struct watch *self, struct ethos_provider *provider, const char *scope);
+void remote_add_scope(struct memory_watch *self, struct ethos_provider *provider,
+                      const char *scope);
 
 /* Everything may have changed. */
-void told_mark_all(struct watch *self);
+void remote_mark_all(struct memory_watch *self);
 
 /* Asks those that have something to tell, and tells it. */
-void told_take(struct watch *self);
+void remote_poll(struct memory_watch *self);
 
 /* When the next one is due, or -1. */
-int64_t told_due(const struct watch *self);
-void told_forget(struct watch *self);
+int64_t remote_due(const struct memory_watch *self);
+void remote_release(struct memory_watch *self);
 
 /* ---- conflict_copies.c -------------------------------------------------------------------------- */
 
 /* Counts the copies of a scope; tells the keys whose number is another one. */
-int copies_take(struct watch *self, struct watched *scope, bool tell, struct ethos_error *error);
+int copies_compare(struct memory_watch *self, struct watched *scope, bool tell,
+                   struct ethos_error *error);
 
 #endif

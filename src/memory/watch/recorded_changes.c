@@ -36,12 +36,13 @@
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static bool is_note(const char *scope, const char *key)
+static bool is_note_text(const char *scope, const char *key)
 {
     return !scope_is_tree(scope) && strcmp(key, "MEMORY.md") != 0 && strcmp(key, "USER.md") != 0;
 }
 
-void past_tell(struct watch *self, struct watched *scope, const struct ethos_change *change)
+void changes_report(struct memory_watch *self, struct watched *scope,
+                    const struct ethos_change *change)
 {
     if (change->number > scope->number)
         scope->number = change->number;
@@ -50,17 +51,18 @@ void past_tell(struct watch *self, struct watched *scope, const struct ethos_cha
     if (change->time_ms < scope->since_ms || !changes_real(change) ||
         !scope_key_shown(scope->scope, change->key))
         return;
-    outside_told(self, scope, change->key, change->after);
-    watch_tell(self, &(struct watch_event){
-                         .kind = is_note(scope->scope, change->key) ? WATCH_NOTE : WATCH_MEMORY,
-                         .scope = scope->scope,
-                         .key = change->key,
-                         .change = change});
+    outside_set_revision(self, scope, change->key, change->after);
+    watch_report(self, &(struct watch_event){.kind = is_note_text(scope->scope, change->key)
+                                                         ? WATCH_NOTE
+                                                         : WATCH_MEMORY,
+                                             .scope = scope->scope,
+                                             .key = change->key,
+                                             .change = change});
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-struct asking {
+struct change_search {
     const struct watched *scope;
     uint64_t below; /* number of the first that is known otherwise; 0: none is */
     struct arena arena;
@@ -72,9 +74,9 @@ struct asking {
 
 enum { KNOWN = 1 }; // ends a walk
 
-static int keep_new(void *arg, const struct ethos_change *change)
+static int add_new_change(void *arg, const struct ethos_change *change)
 {
-    struct asking *asking = arg;
+    struct change_search *asking = arg;
     const struct watched *scope = asking->scope;
     if (!asking->newest)
         asking->newest = change->number;
@@ -98,8 +100,8 @@ static int keep_new(void *arg, const struct ethos_change *change)
 }
 
 /* The history of every key of a scope, as its provider has it. */
-static int walk_history(struct watch *self, const struct watched *scope, ethos_change_fn *each,
-                        void *arg, struct ethos_error *error)
+static int walk_history(struct memory_watch *self, const struct watched *scope,
+                        ethos_change_fn *each, void *arg, struct ethos_error *error)
 {
     struct ethos_provider *provider;
     int code = watch_provider(self, scope, &provider, error);
@@ -109,30 +111,31 @@ static int walk_history(struct watch *self, const struct watched *scope, ethos_c
 }
 
 /* Numbers only grow; what has smaller ones is another database in the place of the one that was known. */
-static bool began_anew(const struct asking *asking)
+static bool began_anew(const struct change_search *asking)
 {
     return asking->scope->from && asking->newest < asking->scope->number;
 }
 
-static int ask(struct watch *self, struct watched *scope, uint64_t below, struct ethos_error *error)
+static int report_new_changes(struct memory_watch *self, struct watched *scope, uint64_t below,
+                              struct ethos_error *error)
 {
-    struct asking asking = {.scope = scope, .below = below};
+    struct change_search asking = {.scope = scope, .below = below};
     arena_init(&asking.arena);
-    int code = walk_history(self, scope, keep_new, &asking, error);
+    int code = walk_history(self, scope, add_new_change, &asking, error);
     if (code == KNOWN)
         code = ETHOS_OK;
     bool lost = code == ETHOS_OK && (asking.too_many || began_anew(&asking));
     if (lost) {
-        watch_tell(self, &(struct watch_event){.kind = WATCH_LOST});
+        watch_report(self, &(struct watch_event){.kind = WATCH_LOST});
         scope->number = asking.newest;
     }
     for (size_t i = asking.count; code == ETHOS_OK && !lost && i-- > 0;)
-        past_tell(self, scope, &asking.items[i]);
+        changes_report(self, scope, &asking.items[i]);
     arena_release(&asking.arena);
     return code;
 }
 
-static int note_newest(void *arg, const struct ethos_change *change)
+static int set_newest(void *arg, const struct ethos_change *change)
 {
     struct watched *scope = arg;
     if (change->number > scope->number)
@@ -163,7 +166,7 @@ static int open_live(int dir, struct stat *out, struct ethos_error *error)
     return code;
 }
 
-static int read_from(int fd, uint64_t from, size_t most, struct str *out)
+static int read_file_from(int fd, uint64_t from, size_t most, struct str *out)
 {
     while (out->size < most) {
         if (str_reserve(out, 16384) != ETHOS_OK)
@@ -178,7 +181,7 @@ static int read_from(int fd, uint64_t from, size_t most, struct str *out)
 }
 
 /* What the last line says, and how far the whole lines go. */
-static void note_end(struct watched *scope, int fd, const struct stat *info)
+static void record_file_end(struct watched *scope, int fd, const struct stat *info)
 {
     struct str end;
     struct arena arena;
@@ -188,7 +191,7 @@ static void note_end(struct watched *scope, int fd, const struct stat *info)
     str_init(&end, LAST_LINES + 32768);
     arena_init(&arena);
     scope->inode = info->st_ino;
-    if (read_from(fd, from, LAST_LINES, &end) == 0) {
+    if (read_file_from(fd, from, LAST_LINES, &end) == 0) {
         rest = view_of(end.data, whole_lines(str_view(&end)));
         scope->place = from + rest.size;
         while (!scope->number && view_last_line(&rest, &line)) {
@@ -203,12 +206,12 @@ static void note_end(struct watched *scope, int fd, const struct stat *info)
 }
 
 /* -1 and errno: EXDEV where a link leads out of the root. */
-static int open_scope(const struct watch *self, const struct watched *scope)
+static int open_scope(const struct memory_watch *self, const struct watched *scope)
 {
     return os_open_beneath(self->root, scope->dir, O_RDONLY | O_DIRECTORY, 0);
 }
 
-void past_begin(struct watch *self, struct watched *scope)
+void past_begin(struct memory_watch *self, struct watched *scope)
 {
     struct stat info;
     if (self->begun) {
@@ -221,25 +224,25 @@ void past_begin(struct watch *self, struct watched *scope)
     int dir = open_scope(self, scope);
     int fd = dir >= 0 ? open_live(dir, &info, NULL) : -1;
     if (fd >= 0) {
-        note_end(scope, fd, &info);
+        record_file_end(scope, fd, &info);
         os_close(fd);
     }
     if (dir >= 0)
         os_close(dir);
     else if (errno == EXDEV)
-        walk_history(self, scope, note_newest, scope, NULL);
+        walk_history(self, scope, set_newest, scope, NULL);
 }
 
-int past_newest(struct watch *self, struct watched *scope, struct ethos_error *error)
+int past_newest(struct memory_watch *self, struct watched *scope, struct ethos_error *error)
 {
-    int code = walk_history(self, scope, note_newest, scope, error);
+    int code = walk_history(self, scope, set_newest, scope, error);
     return code == KNOWN ? ETHOS_OK : code;
 }
 
 /* ---- the newest transaction ------------------------------------------------------------------ */
 
 /* How many records are to be told: the last transaction only when all of it is to be seen. */
-static size_t count_told(const struct history *history, int dir)
+static size_t count_reportable(const struct history *history, int dir)
 {
     size_t count = history->count;
     const struct history_record *last = count ? &history->records[count - 1] : NULL;
@@ -265,7 +268,8 @@ static size_t txn_start(struct ethos_view lines, const struct history_record *re
     return at ? whole_lines(view_of(lines.data, (size_t)(at - lines.data))) : 0;
 }
 
-static void settle(struct watch *self, const struct watched *scope, struct ethos_view name)
+static void record_outside_edit(struct memory_watch *self, const struct watched *scope,
+                                struct ethos_view name)
 {
     struct ethos_turn *turn;
     char key[ETHOS_MAX_KEY + 1];
@@ -279,7 +283,8 @@ static void settle(struct watch *self, const struct watched *scope, struct ethos
 }
 
 /* When to look again at what is held back. */
-static void wait_for(struct watch *self, struct watched *scope, const struct history_record *record)
+static void schedule_recheck(struct memory_watch *self, struct watched *scope,
+                             const struct history_record *record)
 {
     int64_t now = os_monotonic_ms(), waited;
     if (!scope->pending_ms)
@@ -288,14 +293,14 @@ static void wait_for(struct watch *self, struct watched *scope, const struct his
     scope->due_ms = now + (waited < PENDING_SLOW_MS ? PENDING_STEP_MS : PENDING_SLOW_MS);
     if (waited < ABANDONED_MS)
         return;
-    settle(self, scope, record->key);
+    record_outside_edit(self, scope, record->key);
     scope->due_ms = now + ABANDONED_STEP_MS;
 }
 
 /* ---- a look ---------------------------------------------------------------------------------- */
 
 /* A void takes back what was told before; what it takes back of the same look was not told. */
-static bool is_told(const struct history *history, size_t i, uint64_t before)
+static bool is_reportable(const struct history *history, size_t i, uint64_t before)
 {
     const struct history_record *record = &history->records[i];
     return !history->voided[i] && (!record->voids_first || record->voids_first <= before);
@@ -312,8 +317,8 @@ static uint64_t find_gap(const struct watched *scope, const struct history *hist
     return 0;
 }
 
-static int tell_records(struct watch *self, struct watched *scope, const struct history *history,
-                        size_t count, struct ethos_error *error)
+static int report_records(struct memory_watch *self, struct watched *scope,
+                          const struct history *history, size_t count, struct ethos_error *error)
 {
     uint64_t before = scope->number;
     for (size_t i = 0; i < count; i++) {
@@ -323,53 +328,53 @@ static int tell_records(struct watch *self, struct watched *scope, const struct 
             continue; // lines that were written anew
         if (history_change(record, history->arena, &change) != ETHOS_OK)
             return err_nomem(error);
-        if (is_told(history, i, before))
-            past_tell(self, scope, &change);
+        if (is_reportable(history, i, before))
+            changes_report(self, scope, &change);
         else if (record->seq > scope->number)
             scope->number = record->seq;
     }
     return ETHOS_OK;
 }
 
-static int tell_lines(struct watch *self, struct watched *scope, int dir, struct ethos_view lines,
-                      struct ethos_error *error)
+static int report_lines(struct memory_watch *self, struct watched *scope, int dir,
+                        struct ethos_view lines, struct ethos_error *error)
 {
     struct arena arena;
     struct history history;
     arena_init(&arena);
     history_init(&history, &arena);
     int code = history_collect(&history, lines, NULL) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
-    size_t count = code == ETHOS_OK ? count_told(&history, dir) : 0;
+    size_t count = code == ETHOS_OK ? count_reportable(&history, dir) : 0;
     bool held = count < history.count;
     scope->pending_ms = held ? scope->pending_ms : 0;
     if (code == ETHOS_OK && held)
-        wait_for(self, scope, &history.records[count]);
+        schedule_recheck(self, scope, &history.records[count]);
     places_read(self); // that the texts changed is known before their lines are told
     uint64_t gap = find_gap(scope, &history);
     if (code == ETHOS_OK && gap)
-        code = ask(self, scope, gap, error);
+        code = report_new_changes(self, scope, gap, error);
     if (code == ETHOS_OK)
-        code = tell_records(self, scope, &history, count, error);
+        code = report_records(self, scope, &history, count, error);
     if (code == ETHOS_OK)
         scope->place += held ? txn_start(lines, &history.records[count]) : lines.size;
     arena_release(&arena);
     return code;
 }
 
-static int read_lines(struct watch *self, struct watched *scope, int dir, int fd, uint64_t size,
-                      struct ethos_error *error)
+static int read_new_lines(struct memory_watch *self, struct watched *scope, int dir, int fd,
+                          uint64_t size, struct ethos_error *error)
 {
     struct str text;
     int code = ETHOS_OK;
     if (size <= scope->place)
         return ETHOS_OK;
     str_init(&text, READ_MOST + 32768);
-    if (read_from(fd, scope->place, READ_MOST, &text) != 0)
+    if (read_file_from(fd, scope->place, READ_MOST, &text) != 0)
         code = str_code(&text) ? err_nomem(error) : err_errno(error, errno, HISTORY);
     size_t whole = whole_lines(str_view(&text));
     bool more = text.size >= READ_MOST;
     if (code == ETHOS_OK && whole > 0)
-        code = tell_lines(self, scope, dir, view_of(text.data, whole), error);
+        code = report_lines(self, scope, dir, view_of(text.data, whole), error);
     else if (code == ETHOS_OK && more)
         scope->place += text.size; // that is no line
     str_release(&text);
@@ -378,7 +383,8 @@ static int read_lines(struct watch *self, struct watched *scope, int dir, int fd
     return code;
 }
 
-static int read_live(struct watch *self, struct watched *scope, int dir, struct ethos_error *error)
+static int read_live(struct memory_watch *self, struct watched *scope, int dir,
+                     struct ethos_error *error)
 {
     struct stat info;
     int fd = open_live(dir, &info, error);
@@ -387,20 +393,20 @@ static int read_live(struct watch *self, struct watched *scope, int dir, struct 
     if (scope->inode != info.st_ino || (uint64_t)info.st_size < scope->place)
         scope->place = 0;
     scope->inode = info.st_ino;
-    int code = read_lines(self, scope, dir, fd, (uint64_t)info.st_size, error);
+    int code = read_new_lines(self, scope, dir, fd, (uint64_t)info.st_size, error);
     os_close(fd);
     return code;
 }
 
-int past_take(struct watch *self, struct watched *scope, struct ethos_error *error)
+int changes_read_new(struct memory_watch *self, struct watched *scope, struct ethos_error *error)
 {
     scope->dirty = false;
     scope->due_ms = 0;
     if (scope->from)
-        return ask(self, scope, 0, error);
+        return report_new_changes(self, scope, 0, error);
     int dir = open_scope(self, scope);
     if (dir < 0)
-        return errno == EXDEV    ? ask(self, scope, 0, error)
+        return errno == EXDEV    ? report_new_changes(self, scope, 0, error)
                : errno == ENOENT ? ETHOS_OK
                                  : err_errno(error, errno, scope->scope);
     int code = read_live(self, scope, dir, error);

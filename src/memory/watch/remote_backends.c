@@ -25,7 +25,7 @@
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
 /* The place of a scope, or where it would be. */
-static size_t find(const struct teller *teller, const char *scope)
+static size_t find_scope_index(const struct remote_backend *teller, const char *scope)
 {
     size_t low = 0, high = teller->count;
     while (low < high) {
@@ -38,7 +38,8 @@ static size_t find(const struct teller *teller, const char *scope)
     return low;
 }
 
-static struct watched *insert(struct teller *teller, size_t at, const char *scope)
+static struct watched *insert_remote_scope(struct remote_backend *teller, size_t at,
+                                           const char *scope)
 {
     if (teller->count == teller->capacity) {
         size_t capacity = teller->capacity ? 2 * teller->capacity : 64;
@@ -61,15 +62,16 @@ static struct watched *insert(struct teller *teller, size_t at, const char *scop
 }
 
 /* The scope, added when it is new; NULL: it is none, or there is no room for it. */
-static struct watched *meet(struct watch *self, struct teller *teller, const char *scope)
+static struct watched *get_or_add_scope(struct memory_watch *self, struct remote_backend *teller,
+                                        const char *scope)
 {
     enum scope_kind kind;
-    size_t at = find(teller, scope);
+    size_t at = find_scope_index(teller, scope);
     if (at < teller->count && strcmp(teller->scopes[at]->scope, scope) == 0)
         return teller->scopes[at];
     if (scope_parse(scope, &kind, NULL, NULL) != ETHOS_OK || teller->count == MOST_SCOPES)
         return NULL;
-    struct watched *added = insert(teller, at, scope);
+    struct watched *added = insert_remote_scope(teller, at, scope);
     if (!added) {
         self->lost = true;
         return NULL;
@@ -80,9 +82,10 @@ static struct watched *meet(struct watch *self, struct teller *teller, const cha
     return added;
 }
 
-static void mark(struct watch *self, struct teller *teller, const char *scope)
+static void mark_remote_scope(struct memory_watch *self, struct remote_backend *teller,
+                              const char *scope)
 {
-    struct watched *known = meet(self, teller, scope);
+    struct watched *known = get_or_add_scope(self, teller, scope);
     if (known)
         teller->marked = known->dirty = known->recount = true;
 }
@@ -95,14 +98,14 @@ static void free_scope(struct watched *scope)
 
 /* ---- the descriptor -------------------------------------------------------------------------- */
 
-static void leave(struct watch *self, struct teller *teller)
+static void stop_listening(struct memory_watch *self, struct remote_backend *teller)
 {
     if (teller->fd >= 0)
         os_ready_remove(self->several, teller->fd); // it may have been closed already
     teller->fd = -1;
 }
 
-static bool join(struct watch *self, struct teller *teller, int fd)
+static bool start_polling(struct memory_watch *self, struct remote_backend *teller, int fd)
 {
     if (fd < 0)
         return false;
@@ -122,7 +125,7 @@ static bool join(struct watch *self, struct teller *teller, int fd)
     return true;
 }
 
-static bool is_due(const struct teller *teller, int64_t now)
+static bool is_backend_due(const struct remote_backend *teller, int64_t now)
 {
     struct pollfd ready = {teller->fd, POLLIN, 0};
     if (teller->due_ms && teller->due_ms <= now)
@@ -132,50 +135,52 @@ static bool is_due(const struct teller *teller, int64_t now)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-struct hearing {
-    struct watch *self;
-    struct teller *teller;
+struct backend_notification {
+    struct memory_watch *self;
+    struct remote_backend *teller;
 };
 
 /* Called by the backend, which must not be asked meanwhile. */
-static int hear(void *arg, const char *scope)
+static int mark_notified(void *arg, const char *scope)
 {
-    struct hearing *hearing = arg;
+    struct backend_notification *hearing = arg;
     if (scope)
-        mark(hearing->self, hearing->teller, scope);
+        mark_remote_scope(hearing->self, hearing->teller, scope);
     else
         hearing->teller->any = true;
     return ETHOS_OK;
 }
 
 /* Hears which scopes changed, and when to ask again. */
-static int listen_to(struct watch *self, struct teller *teller, struct ethos_error *error)
+static int listen_to(struct memory_watch *self, struct remote_backend *teller,
+                     struct ethos_error *error)
 {
     struct ethos_provider *provider = teller->provider;
-    struct hearing hearing = {self, teller};
+    struct backend_notification hearing = {self, teller};
     unsigned wait_ms = WATCH_PERIOD_MS;
     int fd = -1, code = ETHOS_OK;
-    leave(self, teller);
+    stop_listening(self, teller);
     if (SLOT_PROVIDER(provider, watch))
-        code = provider->ops->watch(provider, hear, &hearing, &fd, &wait_ms, error);
+        code = provider->ops->watch(provider, mark_notified, &hearing, &fd, &wait_ms, error);
     else
         teller->any = true;
     teller->any = teller->any || code != ETHOS_OK;
-    bool joined = code == ETHOS_OK && join(self, teller, fd);
+    bool joined = code == ETHOS_OK && start_polling(self, teller, fd);
     if (!joined && (wait_ms == 0 || wait_ms > WATCH_PERIOD_MS))
         wait_ms = WATCH_PERIOD_MS;
     teller->due_ms = wait_ms ? os_monotonic_ms() + wait_ms : 0;
     return code;
 }
 
-static int mark_scopes(struct watch *self, struct teller *teller, struct ethos_error *error)
+static int mark_scopes(struct memory_watch *self, struct remote_backend *teller,
+                       struct ethos_error *error)
 {
     struct ethos_provider *provider = teller->provider;
-    struct hearing hearing = {self, teller};
+    struct backend_notification hearing = {self, teller};
     int code = ETHOS_OK;
     teller->any = false;
     if (SLOT_PROVIDER(provider, scopes))
-        code = provider->ops->scopes(provider, hear, &hearing, error);
+        code = provider->ops->scopes(provider, mark_notified, &hearing, error);
     for (size_t i = 0; i < teller->count; i++)
         teller->marked = teller->scopes[i]->dirty = teller->scopes[i]->recount = true;
     teller->any = teller->any || code != ETHOS_OK;
@@ -183,7 +188,8 @@ static int mark_scopes(struct watch *self, struct teller *teller, struct ethos_e
 }
 
 /* Learns what there is. It is listened to before, so that what changes meanwhile is looked at again. */
-static int begin(struct watch *self, struct teller *teller, struct ethos_error *error)
+static int start_backend(struct memory_watch *self, struct remote_backend *teller,
+                         struct ethos_error *error)
 {
     int code = listen_to(self, teller, error);
     if (code == ETHOS_OK)
@@ -194,7 +200,7 @@ static int begin(struct watch *self, struct teller *teller, struct ethos_error *
             continue;
         code = past_newest(self, scope, error);
         if (code == ETHOS_OK)
-            code = copies_take(self, scope, false, error);
+            code = copies_compare(self, scope, false, error);
         scope->known = code == ETHOS_OK;
         scope->dirty = scope->recount = false;
     }
@@ -202,17 +208,18 @@ static int begin(struct watch *self, struct teller *teller, struct ethos_error *
     return code;
 }
 
-static void fail(struct watch *self, struct teller *teller, int code,
-                 const struct ethos_error *error)
+static void retry_later(struct memory_watch *self, struct remote_backend *teller, int code,
+                        const struct ethos_error *error)
 {
-    leave(self, teller);
+    stop_listening(self, teller);
     teller->retry_ms = teller->due_ms = os_monotonic_ms() + WATCH_RETRY_MS;
     watch_fail(self, code, error);
 }
 
 /* ---- a look ---------------------------------------------------------------------------------- */
 
-static int take_scopes(struct watch *self, struct teller *teller, struct ethos_error *error)
+static int report_marked_scopes(struct memory_watch *self, struct remote_backend *teller,
+                                struct ethos_error *error)
 {
     int left = AT_ONCE;
     for (size_t i = 0; i < teller->count; i++) {
@@ -221,10 +228,10 @@ static int take_scopes(struct watch *self, struct teller *teller, struct ethos_e
             continue;
         if (left-- == 0)
             return ETHOS_OK;
-        int code = scope->dirty ? past_take(self, scope, error) : ETHOS_OK;
+        int code = scope->dirty ? changes_read_new(self, scope, error) : ETHOS_OK;
         scope->dirty = code != ETHOS_OK;
         if (code == ETHOS_OK && scope->recount)
-            code = copies_take(self, scope, true, error);
+            code = copies_compare(self, scope, true, error);
         scope->recount = code != ETHOS_OK;
         if (code != ETHOS_OK)
             return code;
@@ -233,16 +240,16 @@ static int take_scopes(struct watch *self, struct teller *teller, struct ethos_e
     return ETHOS_OK;
 }
 
-static void tell_new(struct watch *self, struct teller *teller)
+static void report_new_scopes(struct memory_watch *self, struct remote_backend *teller)
 {
     if (teller->personalities)
-        watch_tell(self, &(struct watch_event){.kind = WATCH_PERSONALITIES});
+        watch_report(self, &(struct watch_event){.kind = WATCH_PERSONALITIES});
     if (teller->users)
-        watch_tell(self, &(struct watch_event){.kind = WATCH_USERS});
+        watch_report(self, &(struct watch_event){.kind = WATCH_USERS});
     teller->personalities = teller->users = false;
 }
 
-static void take_teller(struct watch *self, struct teller *teller)
+static void poll_backend(struct memory_watch *self, struct remote_backend *teller)
 {
     struct ethos_error error;
     int64_t now = os_monotonic_ms();
@@ -250,40 +257,40 @@ static void take_teller(struct watch *self, struct teller *teller)
     if (now < teller->retry_ms)
         return;
     if (!teller->met) {
-        code = begin(self, teller, &error);
+        code = start_backend(self, teller, &error);
         if (code == ETHOS_OK) // it comes late: what it had before is news to others
-            watch_tell(self, &(struct watch_event){.kind = WATCH_LOST});
-    } else if (is_due(teller, now)) {
+            watch_report(self, &(struct watch_event){.kind = WATCH_LOST});
+    } else if (is_backend_due(teller, now)) {
         code = listen_to(self, teller, &error);
     }
     if (code == ETHOS_OK && teller->any)
         code = mark_scopes(self, teller, &error);
     if (code == ETHOS_OK && teller->marked) {
-        tell_new(self, teller);
-        code = take_scopes(self, teller, &error);
+        report_new_scopes(self, teller);
+        code = report_marked_scopes(self, teller, &error);
     }
     if (code != ETHOS_OK)
-        fail(self, teller, code, &error);
+        retry_later(self, teller, code, &error);
 }
 
-void told_take(struct watch *self)
+void remote_poll(struct memory_watch *self)
 {
     if (self->look_ms && self->look_ms <= os_monotonic_ms())
         places_settings(self);
-    for (struct teller *teller = self->tellers; teller; teller = teller->next)
-        take_teller(self, teller);
+    for (struct remote_backend *teller = self->tellers; teller; teller = teller->next)
+        poll_backend(self, teller);
 }
 
-void told_mark_all(struct watch *self)
+void remote_mark_all(struct memory_watch *self)
 {
-    for (struct teller *teller = self->tellers; teller; teller = teller->next)
+    for (struct remote_backend *teller = self->tellers; teller; teller = teller->next)
         teller->any = true;
 }
 
-int64_t told_due(const struct watch *self)
+int64_t remote_due(const struct memory_watch *self)
 {
     int64_t now = os_monotonic_ms(), due = self->look_ms ? self->look_ms : -1;
-    for (const struct teller *teller = self->tellers; teller; teller = teller->next) {
+    for (const struct remote_backend *teller = self->tellers; teller; teller = teller->next) {
         bool busy = !teller->met || teller->any || teller->marked;
         int64_t own = now < teller->retry_ms ? teller->retry_ms : busy ? now : teller->due_ms;
         if (own && (due < 0 || own < due))
@@ -292,16 +299,17 @@ int64_t told_due(const struct watch *self)
     return due;
 }
 
-bool watch_elsewhere(const struct watch *self)
+bool watch_elsewhere(const struct memory_watch *self)
 {
     return self->tellers || self->look_ms;
 }
 
 /* ---- which there are ------------------------------------------------------------------------- */
 
-static struct teller *teller_of(struct watch *self, struct ethos_provider *provider)
+static struct remote_backend *find_backend(struct memory_watch *self,
+                                           struct ethos_provider *provider)
 {
-    struct teller *teller = self->tellers;
+    struct remote_backend *teller = self->tellers;
     while (teller && teller->provider != provider)
         teller = teller->next;
     if (teller || !(teller = calloc(1, sizeof *teller)))
@@ -313,25 +321,26 @@ static struct teller *teller_of(struct watch *self, struct ethos_provider *provi
     return teller;
 }
 
-static int note_provider(void *arg, struct ethos_provider *provider, bool here)
+static int add_provider(void *arg, struct ethos_provider *provider, bool here)
 {
-    struct watch *self = arg;
-    struct teller *teller = here ? NULL : teller_of(self, provider);
+    struct memory_watch *self = arg;
+    struct remote_backend *teller = here ? NULL : find_backend(self, provider);
     if (teller)
         teller->serves = true;
     self->lost = self->lost || (!here && !teller); // without memory
     return ETHOS_OK;
 }
 
-void told_meet(struct watch *self, struct ethos_provider *provider, const char *scope)
+void remote_add_scope(struct memory_watch *self, struct ethos_provider *provider, const char *scope)
 {
-    struct teller *teller = SLOT_PROVIDER(provider, scopes) ? NULL : teller_of(self, provider);
+    struct remote_backend *teller = SLOT_PROVIDER(provider, scopes) ? NULL
+                                                                    : find_backend(self, provider);
     if (teller)
-        meet(self, teller, scope);
+        get_or_add_scope(self, teller, scope);
 }
 
 /* Who cannot tell which scopes there are has at least those of a turn. */
-static void meet_own(struct watch *self)
+static void add_turn_scopes(struct memory_watch *self)
 {
     struct ethos_turn *turn;
     if (watch_turn(self, "global", &turn, NULL) != ETHOS_OK)
@@ -341,53 +350,54 @@ static void meet_own(struct watch *self)
     for (size_t i = 0; i < 2; i++) {
         struct ethos_provider *provider = service_provider(turn, scopes[i], NULL);
         if (!backends_here(self->ethos, provider))
-            told_meet(self, provider, scopes[i]);
+            remote_add_scope(self, provider, scopes[i]);
     }
     ethos_turn_free(turn);
 }
 
-static void drop(struct watch *self, struct teller **at)
+static void drop_backend(struct memory_watch *self, struct remote_backend **at)
 {
-    struct teller *teller = *at;
+    struct remote_backend *teller = *at;
     *at = teller->next;
-    leave(self, teller);
+    stop_listening(self, teller);
     for (size_t i = 0; i < teller->count; i++)
         free_scope(teller->scopes[i]);
     free(teller->scopes);
     free(teller);
 }
 
-static void drop_those_who_do_not_serve(struct watch *self)
+static void drop_those_who_do_not_serve(struct memory_watch *self)
 {
-    for (struct teller **at = &self->tellers; *at;) {
+    for (struct remote_backend **at = &self->tellers; *at;) {
         if ((*at)->serves)
             at = &(*at)->next;
         else
-            drop(self, at);
+            drop_backend(self, at);
     }
 }
 
-void told_look(struct watch *self)
+void remote_find_backends(struct memory_watch *self)
 {
     struct ethos_error error;
-    for (struct teller *teller = self->tellers; teller; teller = teller->next)
+    for (struct remote_backend *teller = self->tellers; teller; teller = teller->next)
         teller->serves = false;
-    int code = backends_each(self->ethos, note_provider, self, &error);
+    int code = backends_each(self->ethos, add_provider, self, &error);
     self->look_ms = code == ETHOS_OK ? 0 : os_monotonic_ms() + WATCH_RETRY_MS;
     if (code == ETHOS_OK)
         drop_those_who_do_not_serve(self);
     else
         watch_fail(self, code, &error);
-    meet_own(self);
-    for (struct teller *teller = self->tellers; teller && !self->begun; teller = teller->next) {
-        code = begin(self, teller, &error);
+    add_turn_scopes(self);
+    for (struct remote_backend *teller = self->tellers; teller && !self->begun;
+         teller = teller->next) {
+        code = start_backend(self, teller, &error);
         if (code != ETHOS_OK)
-            fail(self, teller, code, &error);
+            retry_later(self, teller, code, &error);
     }
 }
 
-void told_forget(struct watch *self)
+void remote_release(struct memory_watch *self)
 {
     while (self->tellers)
-        drop(self, &self->tellers);
+        drop_backend(self, &self->tellers);
 }

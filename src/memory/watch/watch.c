@@ -11,11 +11,11 @@
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int follow_sessions(struct watch *self, struct ethos_error *error);
+static int follow_sessions(struct memory_watch *self, struct ethos_error *error);
 
-int watch_open(struct ethos *ethos, struct watch **out, struct ethos_error *error)
+int watch_open(struct ethos *ethos, struct memory_watch **out, struct ethos_error *error)
 {
-    struct watch *self = calloc(1, sizeof *self);
+    struct memory_watch *self = calloc(1, sizeof *self);
     if (!self)
         return err_nomem(error);
     self->ethos = ethos;
@@ -24,8 +24,8 @@ int watch_open(struct ethos *ethos, struct watch **out, struct ethos_error *erro
     self->events = os_watch();
     self->blind = self->events < 0;
     self->opened_ms = service_now_ms(ethos);
-    places_look(self);
-    told_look(self);
+    places_scan(self);
+    remote_find_backends(self);
     if (self->lost) {
         watch_close(self);
         return err_nomem(error);
@@ -36,13 +36,13 @@ int watch_open(struct ethos *ethos, struct watch **out, struct ethos_error *erro
     return ETHOS_OK;
 }
 
-void watch_close(struct watch *self)
+void watch_close(struct memory_watch *self)
 {
     if (!self)
         return;
     places_clear(self);
     outside_forget(self, NULL);
-    told_forget(self);
+    remote_release(self);
     if (self->several >= 0)
         os_close(self->several);
     if (self->events >= 0)
@@ -53,13 +53,13 @@ void watch_close(struct watch *self)
 
 /* ---- for the parts --------------------------------------------------------------------------- */
 
-void watch_tell(struct watch *self, const struct watch_event *event)
+void watch_report(struct memory_watch *self, const struct watch_event *event)
 {
     if (self->each)
         self->each(self->arg, event);
 }
 
-void watch_fail(struct watch *self, int code, const struct ethos_error *error)
+void watch_fail(struct memory_watch *self, int code, const struct ethos_error *error)
 {
     if (self->code != ETHOS_OK)
         return;
@@ -67,7 +67,7 @@ void watch_fail(struct watch *self, int code, const struct ethos_error *error)
     self->error = *error;
 }
 
-int watch_turn(struct watch *self, const char *scope, struct ethos_turn **out,
+int watch_turn(struct memory_watch *self, const char *scope, struct ethos_turn **out,
                struct ethos_error *error)
 {
     enum scope_kind kind;
@@ -79,8 +79,8 @@ int watch_turn(struct watch *self, const char *scope, struct ethos_turn **out,
 }
 
 /* A provider outlives the turn: it is the handle's. */
-int watch_provider(struct watch *self, const struct watched *scope, struct ethos_provider **out,
-                   struct ethos_error *error)
+int watch_provider(struct memory_watch *self, const struct watched *scope,
+                   struct ethos_provider **out, struct ethos_error *error)
 {
     struct ethos_turn *turn;
     *out = scope->from;
@@ -96,9 +96,9 @@ int watch_provider(struct watch *self, const struct watched *scope, struct ethos
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
-static void tell_followed(void *arg, const struct ethos_followed *followed)
+static void report_session_change(void *arg, const struct ethos_followed *followed)
 {
-    struct watch *self = arg;
+    struct memory_watch *self = arg;
     const struct watch_event event = {
         .kind = strcmp(followed->what, "lost") == 0      ? WATCH_LOST
                 : strcmp(followed->what, "message") == 0 ? WATCH_MESSAGE
@@ -109,11 +109,11 @@ static void tell_followed(void *arg, const struct ethos_followed *followed)
         .message = followed->message,
         .role = followed->role,
     };
-    watch_tell(self, &event);
+    watch_report(self, &event);
 }
 
 /* A program without a session store has none to follow. */
-static int follow_sessions(struct watch *self, struct ethos_error *error)
+static int follow_sessions(struct memory_watch *self, struct ethos_error *error)
 {
     struct ethos_sessions *sessions;
     unsigned wait_ms = 0;
@@ -122,7 +122,7 @@ static int follow_sessions(struct watch *self, struct ethos_error *error)
     int code = ethos_sessions(self->ethos, &sessions, error);
     if (code != ETHOS_OK || !SLOT_SESSIONS(sessions, follow))
         return code == ETHOS_UNSUPPORTED ? ETHOS_OK : code;
-    code = sessions->ops->follow(sessions, tell_followed, self, &wait_ms, error);
+    code = sessions->ops->follow(sessions, report_session_change, self, &wait_ms, error);
     if (code != ETHOS_OK)
         wait_ms = WATCH_RETRY_MS;
     if (wait_ms)
@@ -132,42 +132,42 @@ static int follow_sessions(struct watch *self, struct ethos_error *error)
 
 /* ---- one look -------------------------------------------------------------------------------- */
 
-static bool is_due(int64_t due_ms, int64_t now)
+static bool is_time_due(int64_t due_ms, int64_t now)
 {
     return due_ms && due_ms <= now;
 }
 
 /* Everything is looked at; what there is to find is found, though not what was between. */
-static void look_again(struct watch *self)
+static void rescan_all(struct memory_watch *self)
 {
-    places_look(self);
+    places_scan(self);
     self->sessions = true;
     for (struct watched *scope = self->scopes; scope; scope = scope->next) {
         scope->dirty = scope->recount = true;
         outside_touch_all(self, scope);
     }
-    told_mark_all(self);
+    remote_mark_all(self);
 }
 
 /* The root came, went or moved, or events were lost. */
-static void recover(struct watch *self)
+static void reopen_root(struct memory_watch *self)
 {
     bool known = self->root >= 0;
     if (self->restart) {
         places_clear(self);
-        places_look(self);
+        places_scan(self);
         self->personalities = self->users = self->config = self->sessions = true;
     }
     bool lost = self->lost || (self->restart && known);
     self->restart = self->lost = false;
     if (lost) {
-        watch_tell(self, &(struct watch_event){.kind = WATCH_LOST});
-        look_again(self);
+        watch_report(self, &(struct watch_event){.kind = WATCH_LOST});
+        rescan_all(self);
     }
 }
 
 /* What cannot be watched. */
-static void poll_all(struct watch *self, int64_t now)
+static void poll_all(struct memory_watch *self, int64_t now)
 {
     if (now - self->poll_ms < WATCH_PERIOD_MS)
         return;
@@ -184,16 +184,16 @@ static void poll_all(struct watch *self, int64_t now)
     }
 }
 
-static void take_queues(struct watch *self)
+static void report_queues(struct memory_watch *self)
 {
     for (struct watched *scope = self->scopes; scope; scope = scope->next) {
         if (scope->asks && !scope->gone)
-            watch_tell(self, &(struct watch_event){.kind = WATCH_PENDING, .scope = scope->scope});
+            watch_report(self, &(struct watch_event){.kind = WATCH_PENDING, .scope = scope->scope});
         scope->asks = false;
     }
 }
 
-static void take_settings(struct watch *self)
+static void report_settings(struct memory_watch *self)
 {
     const struct {
         bool *mark;
@@ -205,20 +205,20 @@ static void take_settings(struct watch *self)
         places_settings(self);
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if (*marks[i].mark)
-            watch_tell(self, &(struct watch_event){.kind = marks[i].kind});
+            watch_report(self, &(struct watch_event){.kind = marks[i].kind});
         *marks[i].mark = false;
     }
 }
 
-static void take_scope(struct watch *self, struct watched *scope, int64_t now)
+static void check_watched_scope(struct memory_watch *self, struct watched *scope, int64_t now)
 {
     struct ethos_error error;
     int code = ETHOS_OK;
-    if (scope->dirty || is_due(scope->due_ms, now))
-        code = past_take(self, scope, &error);
+    if (scope->dirty || is_time_due(scope->due_ms, now))
+        code = changes_read_new(self, scope, &error);
     if (code == ETHOS_OK && scope->recount) {
         scope->recount = false;
-        code = copies_take(self, scope, true, &error);
+        code = copies_compare(self, scope, true, &error);
         scope->recount = code != ETHOS_OK;
     }
     if (code == ETHOS_OK)
@@ -227,23 +227,23 @@ static void take_scope(struct watch *self, struct watched *scope, int64_t now)
     watch_fail(self, code, &error);
 }
 
-static void take_all(struct watch *self)
+static void check_all_scopes(struct memory_watch *self)
 {
     struct ethos_error error;
     int64_t now = os_monotonic_ms();
     for (struct watched *scope = self->scopes; scope; scope = scope->next)
         if (!scope->gone && !scope->elsewhere)
-            take_scope(self, scope, now);
-    outside_take(self);
-    told_take(self);
-    if (!self->sessions && !is_due(self->sessions_ms, now))
+            check_watched_scope(self, scope, now);
+    outside_check_due(self);
+    remote_poll(self);
+    if (!self->sessions && !is_time_due(self->sessions_ms, now))
         return;
     int code = follow_sessions(self, &error);
     if (code != ETHOS_OK)
         watch_fail(self, code, &error);
 }
 
-int watch_take(struct watch *self, watch_fn *each, void *arg, struct ethos_error *error)
+int watch_poll(struct memory_watch *self, watch_fn *each, void *arg, struct ethos_error *error)
 {
     self->each = each;
     self->arg = arg;
@@ -251,11 +251,11 @@ int watch_take(struct watch *self, watch_fn *each, void *arg, struct ethos_error
     places_sweep(self);
     places_read(self);
     if (self->restart || self->lost)
-        recover(self);
+        reopen_root(self);
     poll_all(self, os_monotonic_ms());
-    take_settings(self);
-    take_queues(self);
-    take_all(self);
+    report_settings(self);
+    report_queues(self);
+    check_all_scopes(self);
     self->each = NULL;
     if (self->code != ETHOS_OK && error)
         *error = self->error;
@@ -264,32 +264,32 @@ int watch_take(struct watch *self, watch_fn *each, void *arg, struct ethos_error
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-int watch_fd(const struct watch *self)
+int watch_fd(const struct memory_watch *self)
 {
     return self->several >= 0 ? self->several : self->events;
 }
 
-static void sooner(int64_t *due, int64_t other)
+static void set_earlier_due(int64_t *due, int64_t other)
 {
     if (other > 0 && (*due < 0 || other < *due))
         *due = other;
 }
 
-int watch_wait_ms(const struct watch *self)
+int watch_wait_ms(const struct memory_watch *self)
 {
     int64_t now = os_monotonic_ms(), due = outside_due(self);
     bool polled = self->blind;
-    sooner(&due, self->sessions_ms);
-    sooner(&due, told_due(self));
+    set_earlier_due(&due, self->sessions_ms);
+    set_earlier_due(&due, remote_due(self));
     for (const struct watched *scope = self->scopes; scope; scope = scope->next) {
         if (scope->gone || scope->elsewhere)
             continue;
-        sooner(&due, scope->dirty || scope->recount ? (scope->due_ms ? scope->due_ms : now)
-                                                    : scope->due_ms);
+        set_earlier_due(&due, scope->dirty || scope->recount ? (scope->due_ms ? scope->due_ms : now)
+                                                             : scope->due_ms);
         polled = polled || scope->polled;
     }
     if (polled)
-        sooner(&due, self->poll_ms + WATCH_PERIOD_MS);
+        set_earlier_due(&due, self->poll_ms + WATCH_PERIOD_MS);
     if (self->restart || self->lost || self->personalities || self->users || self->config ||
         self->sessions)
         due = now;

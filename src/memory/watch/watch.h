@@ -50,29 +50,29 @@ struct watch_event {
 /* Borrowed for the length of the call; it must not use the handle. */
 typedef void watch_fn(void *arg, const struct watch_event *event);
 
-struct watch;
+struct memory_watch;
 
 /* Begins with now: what is there already is not told. The handle is the watcher's alone. */
-int watch_open(struct ethos *ethos, struct watch **out, struct ethos_error *error);
-void watch_close(struct watch *self);
+int watch_open(struct ethos *ethos, struct memory_watch **out, struct ethos_error *error);
+void watch_close(struct memory_watch *self);
 
 /*
  * The one descriptor to be polled for reading, whatever there is behind it: the kernel, and backends that tell
  * by themselves that something changed; -1: none. It may be another one after each call of watch_take.
  */
-int watch_fd(const struct watch *self);
+int watch_fd(const struct memory_watch *self);
 
 /* After how long to call watch_take though the descriptor is quiet; -1: no need. */
 #define WATCH_PERIOD_MS 2000
-int watch_wait_ms(const struct watch *self);
+int watch_wait_ms(const struct memory_watch *self);
 
 /* Whether some texts are not files below the root, so that to read one is to ask somebody else. */
-bool watch_elsewhere(const struct watch *self);
+bool watch_elsewhere(const struct memory_watch *self);
 
 /*
  * Tells what happened since; quick when nothing did. A failure is that of one part; the others were told, and
  * that one is tried again later.
  */
-int watch_take(struct watch *self, watch_fn *each, void *arg, struct ethos_error *error);
+int watch_poll(struct memory_watch *self, watch_fn *each, void *arg, struct ethos_error *error);
 
 #endif

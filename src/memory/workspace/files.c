@@ -121,7 +121,7 @@ int workspace_line(const char *path, int flags, char *out, size_t size)
 
 /* ---- the marker ----------------------------------------------------------------------------- */
 
-static bool is_token(struct ethos_view text)
+static bool is_marker_token(struct ethos_view text)
 {
     return text.size == WORKSPACE_TOKEN_SIZE - 1 &&
            strspn(text.data, "0123456789abcdef") >= text.size;
@@ -142,7 +142,7 @@ int workspace_marker_read(const char *common, struct workspace_marker *out)
         return counts_as_none(errno) ? 0 : -1;
     size_t size = strcspn(line, " ");
     struct ethos_view id = view_of(line, size), token = view_str(line + size + (line[size] == ' '));
-    if (!scope_id_ok(id) || !is_token(token))
+    if (!scope_id_ok(id) || !is_marker_token(token))
         return 0;
     snprintf(out->id, sizeof out->id, "%.*s", VIEW_ARG(id));
     snprintf(out->token, sizeof out->token, "%s", token.data);

@@ -12,7 +12,7 @@
 #include "memory/workspace/workspace.h"
 
 /* A search. Each step leaves the id in it when it knows one. */
-struct look {
+struct workspace_search {
     int dir;
     const char *root, *common;
     struct looks *looks; /* or NULL */
@@ -28,26 +28,28 @@ struct look {
 
 /* ---- looking -------------------------------------------------------------------------------- */
 
-static int read_doc(struct look *look, const char *id, json_t **out, struct ethos_error *error)
+static int read_doc(struct workspace_search *look, const char *id, json_t **out,
+                    struct ethos_error *error)
 {
     looks_add(look->looks, WORKSPACE_FOLDER "/%s/" WORKSPACE_DOC, id);
     return workspace_doc_read(look->dir, id, out, error);
 }
 
-static int is_there(struct look *look, const char *id)
+static int is_there(struct workspace_search *look, const char *id)
 {
     looks_add(look->looks, WORKSPACE_FOLDER "/%s", id);
     return workspace_there(look->dir, id);
 }
 
-static int identify_root(struct look *look)
+static int identify_root(struct workspace_search *look)
 {
     looks_add(look->looks, "%s", look->root);
     return os_identify(look->root, &look->self);
 }
 
 /* Every id; what each of them says is more than anybody would keep an eye on. */
-static int each_id(struct look *look, workspace_id_fn *each, void *arg, struct ethos_error *error)
+static int each_id(struct workspace_search *look, workspace_id_fn *each, void *arg,
+                   struct ethos_error *error)
 {
     looks_beyond(look->looks);
     return workspace_each(look->dir, each, arg, error);
@@ -59,8 +61,8 @@ static int each_id(struct look *look, workspace_id_fn *each, void *arg, struct e
  * A copied tree carries the marker of the first, which still stands where it was recorded. A folder
  * that was moved is a recorded directory itself, or leads there by another way.
  */
-static int is_copy(struct look *look, const json_t *doc, const struct workspace_marker *marker,
-                   bool *out, struct ethos_error *error)
+static int is_copy(struct workspace_search *look, const json_t *doc,
+                   const struct workspace_marker *marker, bool *out, struct ethos_error *error)
 {
     struct os_identity there;
     const json_t *paths = json_object_get(doc, "paths");
@@ -81,7 +83,7 @@ static int is_copy(struct look *look, const json_t *doc, const struct workspace_
     return ETHOS_OK;
 }
 
-static int by_marker(struct look *look, struct ethos_error *error)
+static int by_marker(struct workspace_search *look, struct ethos_error *error)
 {
     struct workspace_marker marker;
     json_t *doc;
@@ -112,7 +114,7 @@ static int by_marker(struct look *look, struct ethos_error *error)
 
 /* ---- by the path ---------------------------------------------------------------------------- */
 
-static int by_alias(struct look *look, struct ethos_error *error)
+static int by_alias(struct workspace_search *look, struct ethos_error *error)
 {
     json_t *aliases;
     int code = workspace_usual_id(look->root, look->usual, error);
@@ -136,13 +138,13 @@ static int by_alias(struct look *look, struct ethos_error *error)
 
 static int match_hash(void *arg, const char *id)
 {
-    struct look *look = arg;
+    struct workspace_search *look = arg;
     if (!*look->id && workspace_id_ends(view_str(id), look->hash))
         snprintf(look->id, sizeof look->id, "%s", id);
     return ETHOS_OK;
 }
 
-static int read_index(struct look *look, struct ethos_error *error)
+static int read_index(struct workspace_search *look, struct ethos_error *error)
 {
     looks_add(look->looks, WORKSPACE_STATE "/" WORKSPACE_INDEX);
     looks_add(look->looks, WORKSPACE_FOLDER "/");
@@ -152,7 +154,7 @@ static int read_index(struct look *look, struct ethos_error *error)
 }
 
 /* Nearly always the usual name; a directory that somebody renamed keeps the hash. */
-static int by_path(struct look *look, struct ethos_error *error)
+static int by_path(struct workspace_search *look, struct ethos_error *error)
 {
     int there = *look->next ? 0 : is_there(look, look->usual);
     if (there < 0)
@@ -175,7 +177,7 @@ static int by_path(struct look *look, struct ethos_error *error)
 /* ---- by the directory itself ---------------------------------------------------------------- */
 
 /* Takes the id when its document knows the directory. */
-static int try_id(struct look *look, const char *id, struct ethos_error *error)
+static int try_id(struct workspace_search *look, const char *id, struct ethos_error *error)
 {
     json_t *doc;
     int code = read_doc(look, id, &doc, error);
@@ -187,22 +189,22 @@ static int try_id(struct look *look, const char *id, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-struct scan {
-    struct look *look;
+struct identity_scan {
+    struct workspace_search *look;
     struct ethos_error error;
 };
 
 /* Without an index; a damaged document of others is theirs to mend. */
 static int scan_id(void *arg, const char *id)
 {
-    struct scan *scan = arg;
+    struct identity_scan *scan = arg;
     int code = *scan->look->id ? ETHOS_OK : try_id(scan->look, id, &scan->error);
     return code == ETHOS_CORRUPT ? ETHOS_OK : code;
 }
 
-static int search_identity(struct look *look, struct ethos_error *error)
+static int search_identity(struct workspace_search *look, struct ethos_error *error)
 {
-    struct scan scan = {.look = look};
+    struct identity_scan scan = {.look = look};
     char id[WORKSPACE_ID_SIZE];
     int code = read_index(look, error);
     if (code != ETHOS_OK)
@@ -221,7 +223,7 @@ static int search_identity(struct look *look, struct ethos_error *error)
  * here, maybe to where another stood. A path's memory that knows it not either is that of a folder
  * made again.
  */
-static int by_identity(struct look *look, bool *out_moved, struct ethos_error *error)
+static int by_identity(struct workspace_search *look, bool *out_moved, struct ethos_error *error)
 {
     char named[WORKSPACE_ID_SIZE];
     *out_moved = false;
@@ -243,11 +245,12 @@ static int by_identity(struct look *look, bool *out_moved, struct ethos_error *e
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-static int find_known(struct look *look, enum workspace_how *out_how, struct ethos_error *error)
+static int find_known(struct workspace_search *look, enum workspace_how *out_how,
+                      struct ethos_error *error)
 {
     static const struct {
         enum workspace_how how;
-        int (*look)(struct look *look, struct ethos_error *error);
+        int (*look)(struct workspace_search *look, struct ethos_error *error);
     } steps[] = {
         {WORKSPACE_MARKER, by_marker}, {WORKSPACE_ALIAS, by_alias}, {WORKSPACE_PATH, by_path}};
     bool moved;
@@ -268,7 +271,7 @@ static int find_known(struct look *look, enum workspace_how *out_how, struct eth
 }
 
 /* A home in which no folder was ever remembered has nothing to look through. */
-static bool is_first(const struct look *look)
+static bool is_first(const struct workspace_search *look)
 {
     struct stat info;
     looks_add(look->looks, WORKSPACE_FOLDER);
@@ -276,7 +279,8 @@ static bool is_first(const struct look *look)
            (os_fstatat(look->dir, WORKSPACE_FOLDER, &info, 0) != 0 && errno == ENOENT);
 }
 
-static int find_id(struct look *look, enum workspace_how *out_how, struct ethos_error *error)
+static int find_id(struct workspace_search *look, enum workspace_how *out_how,
+                   struct ethos_error *error)
 {
     *out_how = WORKSPACE_NEW;
     int code = is_first(look) ? ETHOS_OK : find_known(look, out_how, error);
@@ -290,7 +294,7 @@ int workspace_find(int dir, const struct workspace_place *place, struct workspac
                    struct ethos_error *error)
 {
     enum workspace_how how;
-    struct look look = {
+    struct workspace_search look = {
         .dir = dir, .root = place->root.data, .common = place->common.data, .looks = place->looks};
     int code = find_id(&look, &how, error);
     if (code == ETHOS_OK)

@@ -33,7 +33,7 @@ static bool entry_is_current(const struct workspace_tie *tie, const json_t *entr
 }
 
 /* Whether nothing is to be done; looks without the lock, since nearly always nothing is. */
-static bool stands(const struct workspace_tie *tie)
+static bool is_binding_current(const struct workspace_tie *tie)
 {
     json_t *doc;
     if (workspace_doc_read(tie->dir, tie->id, &doc, NULL) != ETHOS_OK)
@@ -141,7 +141,7 @@ static int add_earlier(const struct workspace_tie *tie, const json_t *entry, boo
     return failed;
 }
 
-static json_t *make_entry(const struct workspace_tie *tie, const json_t *old)
+static json_t *make_path_entry(const struct workspace_tie *tie, const json_t *old)
 {
     struct ethos_view first = json_view(old, "firstSeen");
     json_t *was = tie->was ? json_copy(tie->was) : json_array();
@@ -258,7 +258,7 @@ static int leave_old_places(struct workspace_tie *tie, struct ethos_error *error
 static int list_root(struct workspace_tie *tie, struct ethos_error *error)
 {
     size_t at = workspace_entry_at(tie->doc, tie->root);
-    json_t *entry = make_entry(tie, json_array_get(paths_of(tie), at));
+    json_t *entry = make_path_entry(tie, json_array_get(paths_of(tie), at));
     int failed = at < json_array_size(paths_of(tie)) ? json_array_set_new(paths_of(tie), at, entry)
                                                      : json_array_append_new(paths_of(tie), entry);
     return failed ? err_nomem(error) : ETHOS_OK;
@@ -327,7 +327,7 @@ static bool index_stands(const struct workspace_tie *tie)
 }
 
 /* A git directory that cannot be written to has no marker, and the folder is known by its path. */
-static void mark(const struct workspace_tie *tie)
+static void write_marker(const struct workspace_tie *tie)
 {
     struct workspace_marker marker;
     if (tie->marker && *tie->common && make_marker(tie, &marker))
@@ -357,7 +357,7 @@ int workspace_tie_root(struct workspace_tie *tie, struct ethos_error *error)
     if (code == ETHOS_OK && (tie->was || !index_stands(tie)))
         code = workspace_index_write(tie->dir, tie->id, tie->doc, error);
     if (code == ETHOS_OK)
-        mark(tie);
+        write_marker(tie);
     return code;
 }
 
@@ -383,7 +383,7 @@ int workspace_record(int dir, const struct workspace_place *place,
     clock_date(now_ms, tie.today);
     tie.marker = marker;
     tie.moved = found->how == WORKSPACE_MARKER;
-    bool stood = found->how != WORKSPACE_MOVED && stands(&tie);
+    bool stood = found->how != WORKSPACE_MOVED && is_binding_current(&tie);
     if (stood && !lacks_marker(&tie))
         return ETHOS_OK;
     code = home_lock(dir, WORKSPACE_FOLDER, &lock, error);
@@ -391,7 +391,7 @@ int workspace_record(int dir, const struct workspace_place *place,
         return code;
     code = workspace_tie_load(&tie, error);
     if (code == ETHOS_OK && stood)
-        mark(&tie);
+        write_marker(&tie);
     else if (code == ETHOS_OK)
         code = workspace_tie_root(&tie, error);
     os_close(lock);

@@ -56,7 +56,7 @@ void workspace_index_release(struct workspace_index *index)
     str_release(&index->text);
 }
 
-static bool take_id(struct ethos_view id, char out_id[WORKSPACE_ID_SIZE])
+static bool copy_valid_id(struct ethos_view id, char out_id[WORKSPACE_ID_SIZE])
 {
     if (!scope_id_ok(id))
         return false;
@@ -65,7 +65,7 @@ static bool take_id(struct ethos_view id, char out_id[WORKSPACE_ID_SIZE])
 }
 
 /* The part of a text that follows what is searched for. */
-static bool find(struct ethos_view text, struct ethos_view what, struct ethos_view *out_rest)
+static bool find_after(struct ethos_view text, struct ethos_view what, struct ethos_view *out_rest)
 {
     const char *at = memmem(text.data, text.size, what.data, what.size);
     if (at)
@@ -79,10 +79,10 @@ bool workspace_index_hash(const struct workspace_index *index, const char *hash,
     char end[WORKSPACE_HASH_SIZE + 2];
     struct ethos_view text = str_view(&index->text), rest = text, line;
     int size = snprintf(end, sizeof end, "-%s\n", hash);
-    while (find(rest, view_of(end, (size_t)size), &rest)) {
+    while (find_after(rest, view_of(end, (size_t)size), &rest)) {
         struct ethos_view before = view_of(text.data, text.size - rest.size);
         view_last_line(&before, &line);
-        if (line.data[0] != '@' && take_id(line, out_id))
+        if (line.data[0] != '@' && copy_valid_id(line, out_id))
             return true;
     }
     return false;
@@ -101,13 +101,13 @@ bool workspace_index_identity(const struct workspace_index *index,
 {
     char start[LINE_SIZE];
     struct ethos_view rest, line;
-    return find(str_view(&index->text), identity_line(identity, start), &rest) &&
-           view_line(&rest, &line) && take_id(line, out_id);
+    return find_after(str_view(&index->text), identity_line(identity, start), &rest) &&
+           view_line(&rest, &line) && copy_valid_id(line, out_id);
 }
 
 /* ---- all ids -------------------------------------------------------------------------------- */
 
-struct walk {
+struct id_walk {
     workspace_id_fn *each;
     void *arg;
     int code;
@@ -115,7 +115,7 @@ struct walk {
 
 static int walk_one(void *arg, const char *name)
 {
-    struct walk *walk = arg;
+    struct id_walk *walk = arg;
     if (scope_id_ok(view_str(name)))
         walk->code = walk->each(walk->arg, name);
     return walk->code != ETHOS_OK;
@@ -123,7 +123,7 @@ static int walk_one(void *arg, const char *name)
 
 int workspace_each(int dir, workspace_id_fn *each, void *arg, struct ethos_error *error)
 {
-    struct walk walk = {each, arg, ETHOS_OK};
+    struct id_walk walk = {each, arg, ETHOS_OK};
     int folder = dir < 0 ? -1 : os_open_beneath(dir, WORKSPACE_FOLDER, O_RDONLY | O_DIRECTORY, 0);
     if (folder < 0)
         return dir < 0 || errno == ENOENT ? ETHOS_OK : err_errno(error, errno, WORKSPACE_FOLDER);
@@ -157,7 +157,7 @@ static void add_identities(const char *id, const json_t *doc, struct str *out)
 }
 
 /* The lines of all but one id. */
-static void keep_identities(struct ethos_view old, const char *but, struct str *out)
+static void copy_other_identities(struct ethos_view old, const char *but, struct str *out)
 {
     struct ethos_view line;
     char end[WORKSPACE_ID_SIZE + 1];
@@ -175,7 +175,7 @@ struct making {
     struct str text;
 };
 
-static int add_name(void *arg, const char *id)
+static int add_id_line(void *arg, const char *id)
 {
     struct making *making = arg;
     str_printf(&making->text, "%s\n", id);
@@ -195,7 +195,7 @@ static int read_identities(void *arg, const char *id)
 }
 
 /* Gives the folder a time that no change of its names can give it. */
-static int stamp(int dir, struct str *out, struct ethos_error *error)
+static int set_folder_stamp(int dir, struct str *out, struct ethos_error *error)
 {
     uint16_t random = 0;
     os_random(&random, sizeof random);
@@ -217,11 +217,11 @@ int workspace_index_write(int dir, const char *id, const json_t *doc, struct eth
     str_init(&making.text, ETHOS_MAX_MAP_BYTES);
     int code = workspace_index_read(dir, &old, error);
     if (code == ETHOS_OK)
-        code = stamp(dir, &making.text, error);
+        code = set_folder_stamp(dir, &making.text, error);
     if (code == ETHOS_OK)
-        code = workspace_each(dir, add_name, &making, error);
+        code = workspace_each(dir, add_id_line, &making, error);
     if (code == ETHOS_OK && old.text.size > 0)
-        keep_identities(str_view(&old.text), id, &making.text);
+        copy_other_identities(str_view(&old.text), id, &making.text);
     else if (code == ETHOS_OK)
         code = workspace_each(dir, read_identities, &making, error);
     add_identities(id, doc, &making.text);

@@ -27,7 +27,7 @@ struct ids {
     size_t count, room;
 };
 
-static int keep_id(void *arg, const char *id)
+static int add_known_id(void *arg, const char *id)
 {
     struct ids *ids = arg;
     if (ids->count + 1 >= ids->room) {
@@ -59,13 +59,13 @@ static void release_ids(struct ids *ids)
 
 static int read_ids(int dir, struct ids *out, struct ethos_error *error)
 {
-    int code = workspace_each(dir, keep_id, out, error);
+    int code = workspace_each(dir, add_known_id, out, error);
     if (code == ETHOS_OK && out->count > 0)
         qsort(out->names, out->count, sizeof *out->names, compare_ids);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-static int unknown(int dir, const char *id, struct ethos_error *error)
+static int fail_unknown(int dir, const char *id, struct ethos_error *error)
 {
     struct ids ids = {0};
     char shown[QUOTE_SIZE];
@@ -88,19 +88,19 @@ int workspace_known(int dir, const char *id, struct ethos_error *error)
     int there = scope_id_ok(view_str(id)) && dir >= 0 ? workspace_there(dir, id) : 0;
     if (there > 0)
         return ETHOS_OK;
-    return there < 0 ? err_errno(error, errno, WORKSPACE_FOLDER) : unknown(dir, id, error);
+    return there < 0 ? err_errno(error, errno, WORKSPACE_FOLDER) : fail_unknown(dir, id, error);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-struct tally {
+struct workspace_tally {
     int dir;
     long long notes, bytes;
 };
 
 static int count_file(void *arg, const char *name)
 {
-    struct tally *tally = arg;
+    struct workspace_tally *tally = arg;
     struct stat info;
     if (!scope_key_visible(name) || os_fstatat(tally->dir, name, &info, 0) != 0)
         return 0;
@@ -110,10 +110,10 @@ static int count_file(void *arg, const char *name)
 }
 
 /* The files of a memory. False when they cannot be looked at, as behind a link out of the home. */
-static bool count_files(int dir, const char *id, struct tally *out)
+static bool count_files(int dir, const char *id, struct workspace_tally *out)
 {
     char path[PATH_SIZE];
-    *out = (struct tally){0};
+    *out = (struct workspace_tally){0};
     snprintf(path, sizeof path, WORKSPACE_FOLDER "/%s/memory", id);
     out->dir = os_open_beneath(dir, path, O_RDONLY | O_DIRECTORY, 0);
     if (out->dir < 0)
@@ -144,7 +144,7 @@ static int add_paths(json_t *row, const json_t *doc)
 
 static json_t *make_row(int dir, const char *id, const json_t *doc, const char *problem)
 {
-    struct tally tally;
+    struct workspace_tally tally;
     char scope[ETHOS_MAX_SCOPE];
     bool counted = count_files(dir, id, &tally);
     scope_make(SCOPE_WORKSPACE, id, scope, NULL);
@@ -201,7 +201,7 @@ int workspace_show(int dir, const char *id, json_t **out_row, struct ethos_error
 static int check_own(int dir, const struct workspace_found *found, const char *id, bool replace,
                      struct ethos_error *error)
 {
-    struct tally tally;
+    struct workspace_tally tally;
     const char *own = workspace_id(found);
     if (replace || strcmp(own, id) == 0 || (count_files(dir, own, &tally) && tally.bytes == 0))
         return ETHOS_OK;
@@ -409,7 +409,8 @@ static int move_aside(const struct checking *checking, const char *path, struct 
                : err_errno(error, errno, path);
 }
 
-static void tell(const struct checking *checking, const char *path, struct ethos_error *why)
+static void report_or_fix(const struct checking *checking, const char *path,
+                          struct ethos_error *why)
 {
     struct ethos_finding finding = {ETHOS_FINDING_ERROR, path, why->text, why->hint};
     struct ethos_error failure = {0};
@@ -434,7 +435,7 @@ static int check_doc(void *arg, const char *id)
     json_decref(doc);
     snprintf(path, sizeof path, WORKSPACE_FOLDER "/%s/workspace.json", id);
     if (code != ETHOS_OK && code != ETHOS_NOTFOUND && code != ETHOS_NOMEM)
-        tell(checking, path, &why);
+        report_or_fix(checking, path, &why);
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
 
@@ -447,7 +448,7 @@ static int check_all(struct checking *checking, struct ethos_error *error)
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code != ETHOS_OK)
-        tell(checking, WORKSPACE_FOLDER "/aliases.json", &why);
+        report_or_fix(checking, WORKSPACE_FOLDER "/aliases.json", &why);
     code = workspace_each(checking->dir, check_doc, checking, error);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }

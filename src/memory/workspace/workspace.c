@@ -37,7 +37,7 @@ enum git {
 };
 
 /* What may not be looked at counts as not there, as git sees it. */
-static enum git look_for_git(const char *path, struct looks *looks)
+static enum git detect_git(const char *path, struct looks *looks)
 {
     char probe[PATH_LIMIT + 8];
     struct stat info;
@@ -59,7 +59,7 @@ static enum git find_git(char path[PATH_LIMIT], struct looks *looks)
     char top[PATH_LIMIT];
     memcpy(top, path, PATH_LIMIT);
     for (;;) {
-        enum git git = look_for_git(top, looks);
+        enum git git = detect_git(top, looks);
         if (git != GIT_NONE)
             memcpy(path, top, PATH_LIMIT);
         if (git != GIT_NONE || strcmp(top, "/") == 0)
@@ -82,7 +82,7 @@ static int resolve_from(const char *base, const char *relative, char out[PATH_LI
 }
 
 /* What a line of git's says. 0, or -1 and errno. */
-static int read_line(const char *name, char line[LINK_LIMIT], struct looks *looks)
+static int read_git_line(const char *name, char line[LINK_LIMIT], struct looks *looks)
 {
     looks_add(looks, "%s", name);
     return workspace_line(name, 0, line, LINK_LIMIT);
@@ -99,14 +99,15 @@ static int unless_absent(void)
  * back here, or to where nothing is any more: it was moved, and git was not told. A folder that merely
  * claims to belong to another project gets none of its memory. -1 when that cannot be told.
  */
-static int belongs(const char *git, const char *common, const char *path, struct looks *looks)
+static int worktree_belongs(const char *git, const char *common, const char *path,
+                            struct looks *looks)
 {
     char name[PATH_LIMIT + 16], line[LINK_LIMIT], back[PATH_LIMIT], own[PATH_LIMIT];
     snprintf(name, sizeof name, "%s/worktrees/", common);
     if (strncmp(git, name, strlen(name)) != 0)
         return 0;
     snprintf(name, sizeof name, "%s/gitdir", git);
-    if (read_line(name, line, looks) != 0)
+    if (read_git_line(name, line, looks) != 0)
         return unless_absent();
     if (resolve_from(git, line, back, looks) != 0)
         return errno == ENOENT ? 1 : unless_absent();
@@ -124,16 +125,17 @@ __attribute__((noinline)) static int follow_worktree(char path[PATH_LIMIT],
 {
     char name[PATH_LIMIT + 16], line[LINK_LIMIT], git[PATH_LIMIT], common[PATH_LIMIT];
     snprintf(name, sizeof name, "%s/.git", path);
-    if (read_line(name, line, out->looks) != 0)
+    if (read_git_line(name, line, out->looks) != 0)
         return -1;
     if (strncmp(line, "gitdir:", 7) != 0)
         return 0;
     if (resolve_from(path, line + 7 + strspn(line + 7, " \t"), git, out->looks) != 0)
         return unless_absent();
     snprintf(name, sizeof name, "%s/commondir", git);
-    if (read_line(name, line, out->looks) != 0 || resolve_from(git, line, common, out->looks) != 0)
+    if (read_git_line(name, line, out->looks) != 0 ||
+        resolve_from(git, line, common, out->looks) != 0)
         return unless_absent();
-    int ours = belongs(git, common, path, out->looks);
+    int ours = worktree_belongs(git, common, path, out->looks);
     if (ours <= 0)
         return ours;
     str_adds(&out->common, common);
@@ -188,7 +190,7 @@ int workspace_locate(const char *given, struct workspace_place *out, struct etho
     if (*given != '/')
         looks_beyond(out->looks); // the current directory may become another
     int code = given_root(given, path, error);
-    return code == ETHOS_OK ? finish_place(path, look_for_git(path, out->looks), out, error) : code;
+    return code == ETHOS_OK ? finish_place(path, detect_git(path, out->looks), out, error) : code;
 }
 
 /* ---- a place inside -------------------------------------------------------------------------- */

@@ -143,7 +143,7 @@ static json_t *conflict_event_json(const struct watch_event *event)
 /* ---- publishing ------------------------------------------------------------------------------ */
 
 struct op_events {
-    struct watch *watch;
+    struct memory_watch *watch;
     bool unsure;
     const struct op_event_to *to; /* while events are dispatched */
     bool failed;                  /* an event could not be built */
@@ -226,7 +226,7 @@ int op_events_dispatch(struct op_events *self, const struct op_event_to *to,
 {
     self->to = to;
     self->failed = false;
-    int code = watch_take(self->watch, publish_event, self, error);
+    int code = watch_poll(self->watch, publish_event, self, error);
     if (self->failed)
         to->lost(to->arg); // an event is missing, so everything may have changed
     return code;

@@ -202,7 +202,7 @@ static int count_elsewhere(struct forget_run *run, const struct chosen_scopes *c
     const struct purge_how how = {.match = &plain, .dry_run = true};
     for (; count < context->scopes.count && count < MOST_SCOPES; count++)
         scopes[count] = context->scopes.targets[count].scope;
-    int code = purge_look(ethos, &plain, scopes, count, &files, error);
+    int code = purge_scan(ethos, &plain, scopes, count, &files, error);
     if (code == ETHOS_OK && !service_ephemeral(ethos))
         code = purge_sessions(ethos, &how, &found, error);
     if (code == ETHOS_UNSUPPORTED)

@@ -61,7 +61,7 @@ static void set_unfinished_error(const struct transfer_tally *tally, struct op_r
     }
 }
 
-static int return_transfer(const struct op_call *call, const struct transfer *what,
+static int return_transfer(const struct op_call *call, const struct transfer_request *what,
                            const struct transfer_place *place, struct transfer_tally *tally,
                            struct op_result *result, struct ethos_error *error)
 {
@@ -81,13 +81,13 @@ static int return_transfer(const struct op_call *call, const struct transfer *wh
     return op_return(result, json, error);
 }
 
-static int run_transfer(struct op_call *call, const struct transfer *given, bool export,
+static int run_transfer(struct op_call *call, const struct transfer_request *given, bool export,
                         struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
     struct transfer_place place = {0};
     struct transfer_tally tally = {.rows = json_array(), .counts = json_object()};
-    struct transfer what = *given;
+    struct transfer_request what = *given;
     struct ethos_origin origin = op_origin(call);
     if (!export) {
         origin.trust = trust_name(TRUST_UNTRUSTED); // others wrote the text
@@ -117,18 +117,18 @@ static int run_transfer(struct op_call *call, const struct transfer *given, bool
 
 static int run_import(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    const struct transfer what = {.format = op_string(call, "source"),
-                                  .path = op_string(call, "path"),
-                                  .scope = op_string(call, "scope")};
+    const struct transfer_request what = {.format = op_string(call, "source"),
+                                          .path = op_string(call, "path"),
+                                          .scope = op_string(call, "scope")};
     return run_transfer(call, &what, false, result, error);
 }
 
 static int run_export(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    const struct transfer what = {.format = op_string(call, "format"),
-                                  .path = op_string(call, "path"),
-                                  .scope = op_string(call, "scope"),
-                                  .replace = op_flag(call, "replace")};
+    const struct transfer_request what = {.format = op_string(call, "format"),
+                                          .path = op_string(call, "path"),
+                                          .scope = op_string(call, "scope"),
+                                          .replace = op_flag(call, "replace")};
     return run_transfer(call, &what, true, result, error);
 }
 

@@ -350,7 +350,7 @@ static int list_notes(struct ethos_turn *turn, const char *scope, const char *ke
     if (code == ETHOS_OK && !listing->findings)
         code = ETHOS_NOMEM;
     if (code == ETHOS_OK)
-        code = key ? notes_tell(turn, scope, key, add_note_row, listing, error)
+        code = key ? notes_pass_one(turn, scope, key, add_note_row, listing, error)
                    : notes_walk(turn, scope, after, add_note_row, listing, error);
     json_decref(listing->findings);
     if (code == 1 && listing->more)
@@ -368,7 +368,7 @@ static int run_list_notes(struct op_call *call, struct op_result *result, struct
     TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
     TRY(notes_scope(turn, op_string(call, "scope"), scope, error));
     if (!op_string(call, "cursor"))
-        notes_settle(turn, scope);
+        notes_record_external_edits(turn, scope);
     pages_init(&listing.pages, call, "notes");
     listing.limit = pages_limit(&listing.pages, LIST_PAGE);
     int code = list_notes(turn, scope, NULL, op_string(call, "cursor"), &listing, error);

@@ -211,7 +211,7 @@ static int run_graph(struct op_call *call, struct op_result *result, struct etho
     TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
     TRY(notes_scope(turn, op_string(call, "scope"), scope, error));
     if (!op_string(call, "cursor"))
-        notes_settle(turn, scope);
+        notes_record_external_edits(turn, scope);
     struct graph graph = {.now_ms = service_now_ms(call->ethos),
                           .after = op_string(call, "cursor"),
                           .names = json_object(),

@@ -139,7 +139,7 @@ static int answer_question(struct op_call *call, struct ethos_turn *turn, struct
     };
     struct recall_report report;
     int64_t start = os_monotonic_ms();
-    int code = answer.hits ? recall_ask(turn, &question, add_recall_hit, &answer, &report, error)
+    int code = answer.hits ? recall_search(turn, &question, add_recall_hit, &answer, &report, error)
                            : err_nomem(error);
     if (code == ETHOS_OK) {
         result->code = report.code;

@@ -23,13 +23,13 @@ int store_call_begin(const struct op_call *call, struct store_call *out)
 {
     struct lent lent;
     *out = (struct store_call){.scope = op_string(call, "scope"), .key = op_string(call, "key")};
-    int code = lend_store(call->ethos, &lent, &out->error);
+    int code = served_store_open(call->ethos, &lent, &out->error);
     if (code != ETHOS_OK)
         return code;
     out->store = lent.store;
     out->host = lent.host;
     if (out->key)
-        return lend_check(out->scope, out->key, &out->error);
+        return served_store_check_key(out->scope, out->key, &out->error);
     return out->scope ? scope_parse(out->scope, NULL, NULL, &out->error) : ETHOS_OK;
 }
 
@@ -150,7 +150,7 @@ static int parse_text_location(struct read_many *self, const char *spot, struct 
         return err_set(error, ETHOS_INVALID, "at: must be SCOPE/KEY, not %s", spot);
     memcpy(out->scope, spot, size);
     memcpy(out->key, slash + 1, strlen(slash));
-    return lend_check(out->scope, out->key, error);
+    return served_store_check_key(out->scope, out->key, error);
 }
 
 static int parse_text_locations(struct read_many *self, const json_t *spots)
@@ -259,7 +259,7 @@ struct key_listing {
 static int add_key_entry(void *arg, const struct ethos_entry *entry)
 {
     struct key_listing *listing = arg;
-    if (lend_check(listing->scope, entry->key, NULL) != ETHOS_OK)
+    if (served_store_check_key(listing->scope, entry->key, NULL) != ETHOS_OK)
         return 0;
     op_json_push(&listing->list,
                  json_pack("{s:o, s:I, s:I}", "key", json_text(view_str(entry->key)), "bytes",

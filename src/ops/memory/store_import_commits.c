@@ -14,11 +14,11 @@ static int check_commit_keys(struct store_call *self, const struct ethos_commit 
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < commit->row_count; i++)
-        code = lend_check(self->scope, commit->rows[i].change.key, &self->error);
+        code = served_store_check_key(self->scope, commit->rows[i].change.key, &self->error);
     for (size_t i = 0; code == ETHOS_OK && i < commit->edit_count; i++)
-        code = lend_check(self->scope, commit->edits[i].key, &self->error);
+        code = served_store_check_key(self->scope, commit->edits[i].key, &self->error);
     for (size_t i = 0; code == ETHOS_OK && i < commit->copy_count; i++)
-        code = lend_check(self->scope, commit->copies[i].key, &self->error);
+        code = served_store_check_key(self->scope, commit->copies[i].key, &self->error);
     return code;
 }
 

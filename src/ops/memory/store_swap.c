@@ -61,7 +61,7 @@ static int read_wanted_edit(struct swap_call *self, const json_t *value, struct 
         return err_set(error, ETHOS_LIMIT, "edits: more than %d bytes in one update",
                        WIRE_MAX_BYTES);
     *room -= wish->text.size;
-    return lend_check(self->lending.scope, edit->key, error);
+    return served_store_check_key(self->lending.scope, edit->key, error);
 }
 
 static int read_wanted_edits(struct swap_call *self, const json_t *edits)

@@ -48,7 +48,8 @@ static int import(struct world *world, const char *format, const char *path, uns
 {
     const struct ethos_origin origin = {.actor = "owner", .via = "test"};
     const struct ethos_sync_how how = {.origin = &origin, .flags = flags};
-    const struct transfer what = {.format = format, .path = path, .each = add_row, .arg = run};
+    const struct transfer_request what = {
+        .format = format, .path = path, .each = add_row, .arg = run};
     memset(&world->error, 0, sizeof world->error);
     return transfer_import(world->turn, &what, &how, &run->place, &world->error);
 }
@@ -69,7 +70,7 @@ static int export(struct world *world, const char *format, const char *path, boo
                   unsigned flags, struct run *run)
 {
     const struct ethos_sync_how how = {.flags = flags};
-    const struct transfer what = {
+    const struct transfer_request what = {
         .format = format, .path = path, .replace = replace, .each = add_row, .arg = run};
     memset(&world->error, 0, sizeof world->error);
     return transfer_export(world->turn, &what, &run->out, &how, &run->place, &world->error);

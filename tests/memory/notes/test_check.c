@@ -540,7 +540,7 @@ static void test_every_allocation_may_fail(void **state)
 static void test_failing_system_calls_raise_no_alarm(void **state)
 {
     struct world *world = *state;
-    struct look look;
+    struct reference_lookup look;
     size_t lines;
     const struct claim claim = {.kind = CLAIM_PATH, .what = VIEW("src/main.c")};
     const struct claim symbol = {
@@ -550,17 +550,17 @@ static void test_failing_system_calls_raise_no_alarm(void **state)
     for (unsigned long n = 1; failed; n++) {
         struct nth nth = {.number = n, .errnum = EIO};
         os_hook(nth_fails, &nth);
-        look_open(&look, world->work);
-        assert_true(look_path(&look, &claim, &lines) != LOOK_GONE);
-        assert_true(look_symbol(&look, &symbol) != LOOK_GONE);
-        look_release(&look);
+        lookup_open(&look, world->work);
+        assert_true(lookup_path(&look, &claim, &lines) != LOOK_GONE);
+        assert_true(lookup_symbol(&look, &symbol) != LOOK_GONE);
+        lookup_release(&look);
         os_hook(NULL, NULL);
         failed = nth.failed[0] != 0;
     }
-    look_open(&look, "/nonexistent");
-    assert_int_equal(look_path(&look, &claim, &lines), LOOK_UNKNOWN);
-    assert_int_equal(look_symbol(&look, &symbol), LOOK_UNKNOWN);
-    look_release(&look);
+    lookup_open(&look, "/nonexistent");
+    assert_int_equal(lookup_path(&look, &claim, &lines), LOOK_UNKNOWN);
+    assert_int_equal(lookup_symbol(&look, &symbol), LOOK_UNKNOWN);
+    lookup_release(&look);
 }
 
 /* ---- age ------------------------------------------------------------------------------------ */

@@ -77,7 +77,7 @@ static char *ask_as(struct world *world, const struct asked *who, const char *qu
     str_init(&out, 100000);
     str_adds(&out, "");
     assert_ok(world, ethos_turn_new(world->ethos, &request, &turn, &world->error));
-    assert_ok(world, recall_ask(turn, &ask, add_hit, &out, &report, &world->error));
+    assert_ok(world, recall_search(turn, &ask, add_hit, &out, &report, &world->error));
     ethos_turn_free(turn);
     return str_steal(&out, NULL);
 }
@@ -453,7 +453,7 @@ static void test_failing_calls(void **state)
         str_init(&out, 100000);
         world_turn(world, NULL);
         os_hook(nth_fails, &nth);
-        recall_ask(world->turn, &ask, add_hit, &out, &report, &world->error);
+        recall_search(world->turn, &ask, add_hit, &out, &report, &world->error);
         os_hook(NULL, NULL);
         str_release(&out);
         assert_true(finds(world, &everything, word, word));

@@ -44,7 +44,7 @@ static char *ask(struct world *world, const char *question, bool quick)
     struct str out;
     str_init(&out, 100000);
     assert_ok(world, ethos_turn_new(world->ethos, &request, &turn, &world->error));
-    assert_ok(world, recall_ask(turn, &ask, add_hit, &out, &report, &world->error));
+    assert_ok(world, recall_search(turn, &ask, add_hit, &out, &report, &world->error));
     ethos_turn_free(turn);
     str_adds(&out, "");
     return str_steal(&out, NULL);

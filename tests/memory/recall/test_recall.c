@@ -30,7 +30,7 @@ static char *ask_as(struct world *world, const char *user, const char *question)
     struct str out;
     str_init(&out, 100000);
     assert_ok(world, ethos_turn_new(world->ethos, &request, &turn, &world->error));
-    assert_ok(world, recall_ask(turn, &ask, add_hit, &out, &report, &world->error));
+    assert_ok(world, recall_search(turn, &ask, add_hit, &out, &report, &world->error));
     ethos_turn_free(turn);
     return str_steal(&out, NULL);
 }
@@ -227,7 +227,7 @@ static _Noreturn void write_and_ask(struct world *world, int number)
         world_put(world, key, text);
         str_init(&out, 100000);
         if (ethos_turn_new(ethos, &request, &turn, &error) != ETHOS_OK ||
-            recall_ask(turn, &ask, add_hit, &out, &report, &error) != ETHOS_OK)
+            recall_search(turn, &ask, add_hit, &out, &report, &error) != ETHOS_OK)
             _exit(2);
         ethos_turn_free(turn);
         text[strlen(text) - 1] = '\0';

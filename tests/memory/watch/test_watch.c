@@ -21,7 +21,7 @@ struct heard {
 struct watching {
     struct world *world;
     struct ethos *ethos; /* the watcher's own */
-    struct watch *watch;
+    struct memory_watch *watch;
     struct heard heard;
 };
 
@@ -80,7 +80,7 @@ static void turn(struct watching *w, int most_ms)
     struct pollfd ready = {watch_fd(w->watch), POLLIN, 0};
     int wait = watch_wait_ms(w->watch);
     os_poll(&ready, 1, wait >= 0 && wait < most_ms ? wait : most_ms);
-    assert_ok(w->world, watch_take(w->watch, note, &w->heard, &w->world->error));
+    assert_ok(w->world, watch_poll(w->watch, note, &w->heard, &w->world->error));
 }
 
 /* Waits until this many events were told. */
@@ -543,7 +543,7 @@ static int try_turn(struct watching *w, int most_ms)
     struct pollfd ready = {watch_fd(w->watch), POLLIN, 0};
     int wait = watch_wait_ms(w->watch);
     os_poll(&ready, 1, wait >= 0 && wait < most_ms ? wait : most_ms);
-    return watch_take(w->watch, note, &w->heard, &w->world->error);
+    return watch_poll(w->watch, note, &w->heard, &w->world->error);
 }
 
 static void test_a_database_tells_what_other_machines_change(void **state)
@@ -830,7 +830,7 @@ static void test_a_call_that_fails_costs_no_change(void **state)
         changes++;
         failing = (struct failing){.number = n, .errnum = errnums[n % COUNT(errnums)]};
         os_hook(fails, &failing);
-        (void)watch_take(w.watch, note, &w.heard, &world->error);
+        (void)watch_poll(w.watch, note, &w.heard, &world->error);
         os_hook(NULL, NULL);
     }
     assert_true(changes > 10);
