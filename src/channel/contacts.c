@@ -1,5 +1,5 @@
 /*
- * contacts.c: who may talk, and codes.
+ * contacts.c: contacts, their roles, and pairing codes.
  */
 #include "channel/contacts.h"
 
@@ -14,7 +14,7 @@
 #include "base/view.h"
 #include "channel/outbox.h"
 
-#define LETTERS "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" /* 32; none looks like another */
+#define LETTERS "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" /* 32 letters that cannot be confused */
 #define COLUMNS "platform,sender,name,role,adapter,chat,since_ms,told_ms,tries,tries_ms"
 
 /* ---- contacts ---------------------------------------------------------------------------------- */
@@ -33,22 +33,21 @@ static void read_contact_row(sqlite3_stmt *statement, struct contact *out)
     channel_db_copy_text(statement, 5, out->chat, sizeof out->chat);
 }
 
+/* code is that of preparing the statement. */
 static int read_one_contact(struct channel_db *db, int code, sqlite3_stmt *statement,
                             struct contact *out, struct ethos_error *error)
 {
-    int result = code == ETHOS_OK ? channel_db_step(db, statement, error) : code;
-    if (result == SQLITE_ROW)
+    if (channel_db_next(db, statement, &code, error))
         read_contact_row(statement, out);
-    sqlite3_finalize(statement);
-    if (result == SQLITE_DONE)
-        return err_set(error, ETHOS_NOTFOUND, "unknown contact");
-    return result < 0 ? result : ETHOS_OK;
+    else if (code == ETHOS_OK)
+        code = err_set(error, ETHOS_NOTFOUND, "unknown contact");
+    return code;
 }
 
 int contact_read(struct channel_db *db, const char *platform, const char *sender,
                  struct contact *out, struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
     int code = channel_db_prepare(db, &statement, error,
                                   "SELECT " COLUMNS " FROM contact WHERE platform=?1 AND sender=?2",
                                   "tt", platform, sender);
@@ -58,7 +57,7 @@ int contact_read(struct channel_db *db, const char *platform, const char *sender
 int contact_find_owner(struct channel_db *db, const char *platform, struct contact *out,
                        struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
     int code = channel_db_prepare(db, &statement, error,
                                   "SELECT " COLUMNS " FROM contact WHERE role='owner' AND chat<>''"
                                   " ORDER BY platform=?1 DESC,since_ms LIMIT 1",
@@ -94,22 +93,17 @@ int contact_set_role(struct channel_db *db, const char *platform, const char *se
 
 int contact_each(struct channel_db *db, contact_each_fn *each, void *arg, struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int result = channel_db_prepare(db, &statement, error,
-                                    "SELECT " COLUMNS " FROM contact WHERE role<>''"
-                                    " ORDER BY platform,since_ms",
-                                    "");
-    while (result >= 0 && (result = channel_db_step(db, statement, error)) == SQLITE_ROW) {
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
+    int code = channel_db_prepare(db, &statement, error,
+                                  "SELECT " COLUMNS " FROM contact WHERE role<>''"
+                                  " ORDER BY platform,since_ms",
+                                  "");
+    while (channel_db_next(db, statement, &code, error)) {
         struct contact contact;
         read_contact_row(statement, &contact);
-        int code = each(arg, &contact);
-        if (code != ETHOS_OK) {
-            result = code;
-            break;
-        }
+        code = each(arg, &contact);
     }
-    sqlite3_finalize(statement);
-    return result < 0 ? result : ETHOS_OK;
+    return code;
 }
 
 /* ---- codes ------------------------------------------------------------------------------------- */
@@ -173,24 +167,21 @@ int code_find(struct channel_db *db, const char *purpose, const char *code, int6
               struct ethos_error *error)
 {
     char hash[HASH_HEX_SIZE];
-    sqlite3_stmt *statement = NULL;
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
     hash_hex(view_str(code), hash);
     int result = channel_db_prepare(db, &statement, error,
                                     "SELECT platform,sender FROM code WHERE hash=?1 AND purpose=?2"
                                     " AND created_ms>?3",
                                     "tti", hash, purpose, now_ms - CODE_MS);
-    if (result == ETHOS_OK)
-        result = channel_db_step(db, statement, error);
-    if (result == SQLITE_ROW) {
-        channel_db_copy_text(statement, 0, out_platform, CHANNEL_MAX_NAME);
-        channel_db_copy_text(statement, 1, out_sender, CHANNEL_MAX_ID);
-    }
-    sqlite3_finalize(statement);
-    if (result < 0)
+    if (!channel_db_next(db, statement, &result, error)) {
+        if (result == ETHOS_OK)
+            result = err_hint(error, err_set(error, ETHOS_NOTFOUND, "%s is not a valid code", code),
+                              "codes expire after an hour; ask for a new one");
         return result;
-    if (result == SQLITE_DONE)
-        return err_hint(error, err_set(error, ETHOS_NOTFOUND, "%s is not a valid code", code),
-                        "codes expire after an hour; ask for a new one");
+    }
+    channel_db_copy_text(statement, 0, out_platform, CHANNEL_MAX_NAME);
+    channel_db_copy_text(statement, 1, out_sender, CHANNEL_MAX_ID);
+    sqlite3_reset(statement); // ends its read transaction
     return use ? channel_db_run(db, NULL, error, "DELETE FROM code WHERE hash=?1", "t", hash)
                : ETHOS_OK;
 }
@@ -276,23 +267,18 @@ int contact_remove(struct channel_db *db, const char *platform, const char *send
 int contact_each_waiting(struct channel_db *db, int64_t now_ms, contact_waiting_fn *each, void *arg,
                          struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int result = channel_db_prepare(
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
+    int code = channel_db_prepare(
         db, &statement, error,
         "SELECT contact.platform,contact.sender,name,role,adapter,chat,since_ms,told_ms,tries,"
         "tries_ms,begins,created_ms FROM code JOIN contact USING(platform,sender)"
         " WHERE purpose='" CODE_PAIR "' AND role='' AND created_ms>?1 ORDER BY created_ms",
         "i", now_ms - CODE_MS);
-    while (result >= 0 && (result = channel_db_step(db, statement, error)) == SQLITE_ROW) {
+    while (channel_db_next(db, statement, &code, error)) {
         struct contact_waiting waiting = {.since_ms = sqlite3_column_int64(statement, 11)};
         read_contact_row(statement, &waiting.contact);
         channel_db_copy_text(statement, 10, waiting.begins, sizeof waiting.begins);
-        int code = each(arg, &waiting);
-        if (code != ETHOS_OK) {
-            result = code;
-            break;
-        }
+        code = each(arg, &waiting);
     }
-    sqlite3_finalize(statement);
-    return result < 0 ? result : ETHOS_OK;
+    return code;
 }

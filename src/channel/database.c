@@ -219,41 +219,46 @@ int channel_db_prepare(struct channel_db *self, sqlite3_stmt **out, struct ethos
     return code;
 }
 
-int channel_db_step(struct channel_db *self, sqlite3_stmt *statement, struct ethos_error *error)
+bool channel_db_next(struct channel_db *self, sqlite3_stmt *statement, int *code,
+                     struct ethos_error *error)
 {
-    int result = sqlite3_step(statement);
-    return result == SQLITE_ROW || result == SQLITE_DONE ? result
-                                                         : report_sqlite_error(self, error);
+    int result = *code == ETHOS_OK ? sqlite3_step(statement) : SQLITE_DONE;
+    if (result != SQLITE_ROW && result != SQLITE_DONE)
+        *code = report_sqlite_error(self, error);
+    return result == SQLITE_ROW;
+}
+
+void channel_db_finalize(sqlite3_stmt **statement)
+{
+    sqlite3_finalize(*statement);
 }
 
 int channel_db_run(struct channel_db *self, int64_t *out_changed, struct ethos_error *error,
                    const char *sql, const char *types, ...)
 {
-    sqlite3_stmt *statement = NULL;
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
     va_list args;
     va_start(args, types);
     int code = prepare_statement(self, &statement, error, sql, types, args);
     va_end(args);
-    int result = code == ETHOS_OK ? channel_db_step(self, statement, error) : code;
-    if (result >= 0 && out_changed)
+    channel_db_next(self, statement, &code, error);
+    if (code == ETHOS_OK && out_changed)
         *out_changed = sqlite3_changes64(self->connection);
-    sqlite3_finalize(statement);
-    return result < 0 ? result : ETHOS_OK;
+    return code;
 }
 
 int channel_db_number(struct channel_db *self, int64_t fallback, int64_t *out,
                       struct ethos_error *error, const char *sql, const char *types, ...)
 {
-    sqlite3_stmt *statement = NULL;
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
     va_list args;
     va_start(args, types);
     int code = prepare_statement(self, &statement, error, sql, types, args);
     va_end(args);
-    int result = code == ETHOS_OK ? channel_db_step(self, statement, error) : code;
-    if (result >= 0)
-        *out = result == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : fallback;
-    sqlite3_finalize(statement);
-    return result < 0 ? result : ETHOS_OK;
+    bool has_row = channel_db_next(self, statement, &code, error);
+    if (code == ETHOS_OK)
+        *out = has_row ? sqlite3_column_int64(statement, 0) : fallback;
+    return code;
 }
 
 int64_t channel_db_last_id(struct channel_db *self)
@@ -313,14 +318,12 @@ int channel_db_cursor_store(struct channel_db *self, const char *adapter, const 
 int channel_db_cursor_read(struct channel_db *self, const char *adapter, const char *name,
                            char out[CHANNEL_MAX_CURSOR], struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
     *out = '\0';
     int code = channel_db_prepare(self, &statement, error,
                                   "SELECT value FROM cursor WHERE adapter=?1 AND name=?2", "tt",
                                   adapter, name);
-    int result = code == ETHOS_OK ? channel_db_step(self, statement, error) : code;
-    if (result == SQLITE_ROW)
-        snprintf(out, CHANNEL_MAX_CURSOR, "%s", channel_db_text(statement, 0));
-    sqlite3_finalize(statement);
-    return result < 0 ? result : ETHOS_OK;
+    if (channel_db_next(self, statement, &code, error))
+        channel_db_copy_text(statement, 0, out, CHANNEL_MAX_CURSOR);
+    return code;
 }

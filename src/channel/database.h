@@ -33,22 +33,33 @@ int channel_db_lock(const char *folder, int *out_fd, struct ethos_error *error);
 int channel_db_begin(struct channel_db *self, struct ethos_error *error);
 int channel_db_end(struct channel_db *self, int code, struct ethos_error *error);
 
-/* A number that changes when another connection has committed. */
+/* A number that changes when another connection commits. */
 int64_t channel_db_version(struct channel_db *self);
 
 /*
  * A statement with its values bound, one letter each: 't' const char * (NULL is NULL), 'v' struct ethos_view,
- * 'i' int64_t. ETHOS_OK; the caller finalises it.
+ * 'i' int64_t. The caller finalizes it.
  */
 int channel_db_prepare(struct channel_db *self, sqlite3_stmt **out, struct ethos_error *error,
                        const char *sql, const char *types, ...);
 
-/* Runs one that gives no rows; *out_changed (may be NULL) is how many rows it changed. */
+/* Runs a statement without results; *out_changed (may be NULL) is the number of rows that it changed. */
 int channel_db_run(struct channel_db *self, int64_t *out_changed, struct ethos_error *error,
                    const char *sql, const char *types, ...);
 
-/* Steps: SQLITE_ROW or SQLITE_DONE, or a code of ours, which is negative. */
-int channel_db_step(struct channel_db *self, sqlite3_stmt *statement, struct ethos_error *error);
+/*
+ * Steps to the next row. False: there is none, *code was not ETHOS_OK, or the step failed; then *code says why.
+ *
+ *     CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
+ *     int code = channel_db_prepare(db, &statement, error, "SELECT ...", "");
+ *     while (channel_db_next(db, statement, &code, error))
+ *         code = ...
+ *     return code;
+ */
+bool channel_db_next(struct channel_db *self, sqlite3_stmt *statement, int *code,
+                     struct ethos_error *error);
+void channel_db_finalize(sqlite3_stmt **statement);
+#define CLEANUP_STATEMENT __attribute__((cleanup(channel_db_finalize)))
 
 /* The first value of the first row, fallback when there is none. */
 int channel_db_number(struct channel_db *self, int64_t fallback, int64_t *out,

@@ -40,32 +40,30 @@ static int read_inbox_row(sqlite3_stmt *statement, struct inbox_row *out, struct
     return str_code(&out->text) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-static int read_one_row(struct channel_db *db, sqlite3_stmt *statement, struct inbox_row *out,
-                        struct ethos_error *error)
+/* code is that of preparing the statement. */
+static int read_one_row(struct channel_db *db, int code, sqlite3_stmt *statement,
+                        struct inbox_row *out, struct ethos_error *error)
 {
-    int result = channel_db_step(db, statement, error);
-    int code = result == SQLITE_ROW    ? read_inbox_row(statement, out, error)
-               : result == SQLITE_DONE ? err_set(error, ETHOS_NOTFOUND, "no such message")
-                                       : result;
-    if (result == SQLITE_ROW && code != ETHOS_OK)
+    if (!channel_db_next(db, statement, &code, error))
+        return code == ETHOS_OK ? err_set(error, ETHOS_NOTFOUND, "the message does not exist")
+                                : code;
+    code = read_inbox_row(statement, out, error);
+    if (code != ETHOS_OK)
         inbox_row_release(out);
-    sqlite3_finalize(statement);
     return code;
 }
 
 int inbox_find(struct channel_db *db, const char *adapter, const char *chat, const char *msg,
                char out_state[16], struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
     int code = channel_db_prepare(db, &statement, error,
                                   "SELECT state FROM inbox WHERE adapter=?1 AND chat=?2 AND msg=?3",
                                   "ttt", adapter, chat, msg);
-    int result = code == ETHOS_OK ? channel_db_step(db, statement, error) : code;
     *out_state = '\0';
-    if (result == SQLITE_ROW)
+    if (channel_db_next(db, statement, &code, error))
         channel_db_copy_text(statement, 0, out_state, 16);
-    sqlite3_finalize(statement);
-    return result < 0 ? result : ETHOS_OK;
+    return code;
 }
 
 int inbox_add(struct channel_db *db, const struct inbox_entry *entry, struct ethos_error *error)
@@ -102,7 +100,7 @@ int inbox_waiting(struct channel_db *db, const char *adapter, const char *chat, 
 
 int inbox_next(struct channel_db *db, struct inbox_row *out, struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
     int code = channel_db_prepare(
         db, &statement, error,
         "SELECT " COLUMNS
@@ -110,15 +108,15 @@ int inbox_next(struct channel_db *db, struct inbox_row *out, struct ethos_error 
         " WHERE r.state='running' AND r.adapter=i.adapter AND r.chat=i.chat AND r.thread=i.thread)"
         " ORDER BY id LIMIT 1",
         "");
-    return code == ETHOS_OK ? read_one_row(db, statement, out, error) : code;
+    return read_one_row(db, code, statement, out, error);
 }
 
 int inbox_read(struct channel_db *db, int64_t id, struct inbox_row *out, struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
     int code = channel_db_prepare(db, &statement, error,
                                   "SELECT " COLUMNS " FROM inbox WHERE id=?1", "i", id);
-    return code == ETHOS_OK ? read_one_row(db, statement, out, error) : code;
+    return read_one_row(db, code, statement, out, error);
 }
 
 int inbox_set_state(struct channel_db *db, int64_t id, const char *state, int64_t now_ms,
@@ -141,12 +139,9 @@ int inbox_each_running(struct channel_db *db, inbox_each_fn *each, void *arg,
     sqlite3_stmt *statement = NULL;
     int code = channel_db_prepare(db, &statement, error,
                                   "SELECT id FROM inbox WHERE state='running' ORDER BY id", "");
-    int result = code;
-    while (code == ETHOS_OK && count < MAX_RUNNING &&
-           (result = channel_db_step(db, statement, error)) == SQLITE_ROW)
+    while (count < MAX_RUNNING && channel_db_next(db, statement, &code, error))
         ids[count++] = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    code = result < 0 ? result : ETHOS_OK;
+    channel_db_finalize(&statement); // each may write
     for (size_t i = 0; code == ETHOS_OK && i < count; i++)
         code = each(arg, ids[i]);
     return code;
@@ -165,15 +160,15 @@ int inbox_drop_waiting(struct channel_db *db, const char *adapter, const char *c
 int inbox_each_recent(struct channel_db *db, int64_t most, inbox_recent_fn *each, void *arg,
                       struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int result = channel_db_prepare(
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
+    int code = channel_db_prepare(
         db, &statement, error,
         "SELECT adapter,chat,sender,name,role,state,direct,received_ms,ended_ms,"
         "(SELECT state FROM outbox WHERE outbox.turn=inbox.turn ORDER BY CASE state"
         " WHEN 'unknown' THEN 0 WHEN 'failed' THEN 1 WHEN 'sent' THEN 3 ELSE 2 END LIMIT 1)"
         " FROM inbox ORDER BY id DESC LIMIT ?1",
         "i", most);
-    while (result >= 0 && (result = channel_db_step(db, statement, error)) == SQLITE_ROW) {
+    while (channel_db_next(db, statement, &code, error)) {
         struct inbox_recent recent = {.direct = sqlite3_column_int(statement, 6) != 0,
                                       .received_ms = sqlite3_column_int64(statement, 7),
                                       .ended_ms = sqlite3_column_int64(statement, 8)};
@@ -184,40 +179,29 @@ int inbox_each_recent(struct channel_db *db, int64_t most, inbox_recent_fn *each
         channel_db_copy_text(statement, 4, recent.role, sizeof recent.role);
         channel_db_copy_text(statement, 5, recent.state, sizeof recent.state);
         channel_db_copy_text(statement, 9, recent.answer, sizeof recent.answer);
-        int code = each(arg, &recent);
-        if (code != ETHOS_OK) {
-            result = code;
-            break;
-        }
+        code = each(arg, &recent);
     }
-    sqlite3_finalize(statement);
-    return result < 0 ? result : ETHOS_OK;
+    return code;
 }
 
 int inbox_each_place(struct channel_db *db, const char *adapter, int64_t most, inbox_place_fn *each,
                      void *arg, struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int result = channel_db_prepare(
-        db, &statement, error,
-        "SELECT chat,thread,msg,received_ms,direct FROM inbox WHERE id IN"
-        "(SELECT max(id) FROM inbox WHERE adapter=?1"
-        " GROUP BY chat,thread) ORDER BY id DESC LIMIT ?2",
-        "ti", adapter, most);
-    while (result >= 0 && (result = channel_db_step(db, statement, error)) == SQLITE_ROW) {
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
+    int code = channel_db_prepare(db, &statement, error,
+                                  "SELECT chat,thread,msg,received_ms,direct FROM inbox WHERE id IN"
+                                  "(SELECT max(id) FROM inbox WHERE adapter=?1"
+                                  " GROUP BY chat,thread) ORDER BY id DESC LIMIT ?2",
+                                  "ti", adapter, most);
+    while (channel_db_next(db, statement, &code, error)) {
         struct inbox_place place = {.received_ms = sqlite3_column_int64(statement, 3),
                                     .direct = sqlite3_column_int(statement, 4) != 0};
         channel_db_copy_text(statement, 0, place.chat, sizeof place.chat);
         channel_db_copy_text(statement, 1, place.thread, sizeof place.thread);
         channel_db_copy_text(statement, 2, place.msg, sizeof place.msg);
-        int code = each(arg, &place);
-        if (code != ETHOS_OK) {
-            result = code;
-            break;
-        }
+        code = each(arg, &place);
     }
-    sqlite3_finalize(statement);
-    return result < 0 ? result : ETHOS_OK;
+    return code;
 }
 
 int inbox_count_since(struct channel_db *db, const char *adapter, int64_t since_ms, int64_t *out,

@@ -1,5 +1,5 @@
 /*
- * outbox.c: what is sent.
+ * outbox.c: the queue of messages to send.
  */
 #include "channel/outbox.h"
 
@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/view.h"
 
-#define MAX_OPEN 512 /* rows that are looked at in one step; later ones wait for these */
+#define MAX_OPEN 512 /* rows read in one step */
 
 #define COLUMNS                                                                                    \
     "id,turn,part,adapter,chat,thread,coalesce(reply_to,''),direct,coalesce(text,''),"             \
@@ -67,30 +67,24 @@ int outbox_set_preview(struct channel_db *db, const char *turn, struct ethos_vie
                           turn, text);
 }
 
-/* Finalises the statement. */
+/* code is that of preparing the statement. */
 static int each_outbox_row(struct channel_db *db, int code, sqlite3_stmt *statement,
                            outbox_each_fn *each, void *arg, struct ethos_error *error)
 {
-    int result = code;
-    while (result >= 0 && (result = channel_db_step(db, statement, error)) == SQLITE_ROW) {
+    while (channel_db_next(db, statement, &code, error)) {
         struct outbox_row row;
         code = read_outbox_row(statement, &row, error);
         if (code == ETHOS_OK)
             code = each(arg, &row);
         outbox_row_release(&row);
-        if (code != ETHOS_OK) {
-            result = code;
-            break;
-        }
     }
-    sqlite3_finalize(statement);
-    return result < 0 ? result : ETHOS_OK;
+    return code;
 }
 
 int outbox_each_open(struct channel_db *db, outbox_each_fn *each, void *arg,
                      struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
     int code = channel_db_prepare(db, &statement, error,
                                   "SELECT " COLUMNS
                                   " FROM outbox WHERE state IN('queued','sending','live')"
@@ -102,7 +96,7 @@ int outbox_each_open(struct channel_db *db, outbox_each_fn *each, void *arg,
 int outbox_each_unsent(struct channel_db *db, int64_t since_ms, outbox_each_fn *each, void *arg,
                        struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
     int code = channel_db_prepare(db, &statement, error,
                                   "SELECT " COLUMNS
                                   " FROM outbox WHERE state IN('unknown','failed')"
@@ -114,19 +108,17 @@ int outbox_each_unsent(struct channel_db *db, int64_t since_ms, outbox_each_fn *
 int outbox_read(struct channel_db *db, int64_t id, struct outbox_row *out,
                 struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
     int code = channel_db_prepare(db, &statement, error,
                                   "SELECT " COLUMNS " FROM outbox WHERE id=?1", "i", id);
-    int result = code == ETHOS_OK ? channel_db_step(db, statement, error) : code;
-    if (result == SQLITE_ROW) {
-        code = read_outbox_row(statement, out, error);
-        if (code != ETHOS_OK)
-            outbox_row_release(out);
-    } else if (result == SQLITE_DONE) {
-        code = err_set(error, ETHOS_NOTFOUND, "there is no message %lld", (long long)id);
-    }
-    sqlite3_finalize(statement);
-    return result < 0 ? result : code;
+    if (!channel_db_next(db, statement, &code, error))
+        return code == ETHOS_OK
+                   ? err_set(error, ETHOS_NOTFOUND, "there is no message %lld", (long long)id)
+                   : code;
+    code = read_outbox_row(statement, out, error);
+    if (code != ETHOS_OK)
+        outbox_row_release(out);
+    return code;
 }
 
 int outbox_set_sending(struct channel_db *db, const struct outbox_row *row, int64_t now_ms,
@@ -154,7 +146,7 @@ int outbox_send_anew(struct channel_db *db, int64_t id, int64_t not_before_ms,
                           "ii", id, not_before_ms);
 }
 
-/* A preview stays live until its answer is final and shown. */
+/* A preview stays "live" until the final answer is shown. */
 int outbox_set_shown(struct channel_db *db, int64_t id, struct ethos_view text, const char *remote,
                      int64_t now_ms, struct ethos_error *error)
 {
@@ -211,7 +203,7 @@ int outbox_recover(struct channel_db *db, const char *adapter, bool probes, int6
                           "DELETE FROM outbox WHERE final=0 AND adapter=?1"
                           " AND state IN('queued','sending')",
                           "t", adapter);
-    if (code == ETHOS_OK) // its answer was made meanwhile
+    if (code == ETHOS_OK) // the answer was finished in the meantime
         code = channel_db_run(db, NULL, error,
                               "UPDATE outbox SET state='queued',remote=NULL,shown=NULL,"
                               "sent_ms=NULL WHERE state='sending' AND sends_preview AND adapter=?1",

@@ -1,8 +1,8 @@
 /*
- * answering.c: messages become turns, and outcomes rows of the outbox.
+ * answering.c: starts turns for received messages and queues their answers in the outbox.
  *
- * A message is running from before its turn begins until its answer is in the outbox, so that a crash in between
- * starts the turn again under the same id.
+ * The state of a message is "running" from before its turn starts until its answer is in the outbox. After a crash in
+ * between, the turn is started again under the same id.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@
 #include "gateway/internal.h"
 #include "gateway/split.h"
 
-#define PREVIEW_MS 1500 /* after which the beginning of an answer is shown */
+#define PREVIEW_MS 1500 /* until a preview of an answer is sent */
 #define NEVER INT64_MAX
-#define MAX_LINE 1024 /* bytes of a line of ours */
+#define MAX_LINE 1024 /* bytes of a line that the gateway writes */
 #define CUT_NOTE "\n\n[The answer is too long for this chat; the rest is in the conversation.]"
 
 /* A turn that runs. */
@@ -26,8 +26,8 @@ struct running_turn {
     struct channel *channel;
     char chat[CHANNEL_MAX_ID], thread[CHANNEL_MAX_ID], turn[CHANNEL_TURN_SIZE], msg[CHANNEL_MAX_ID];
     bool direct, is_command, has_preview;
-    bool is_owner;                 /* who may know why something failed */
-    int64_t preview_ms, typing_ms; /* when the next one is due */
+    bool is_owner;                 /* is told why a turn failed */
+    int64_t preview_ms, typing_ms; /* when the next preview and the next typing sign are due */
     struct str text;
 };
 
@@ -73,9 +73,9 @@ void answering_abort(struct gateway *self, const char *adapter, const char *chat
     }
 }
 
-/* ---- what the chat has ------------------------------------------------------------------------- */
+/* ---- values of a chat ------------------------------------------------------------------------- */
 
-/* The chat that a conversation began in, should the platform have given it another id. */
+/* The original id of a chat whose id the platform has changed. */
 static void find_original_chat(struct gateway *self, const struct inbox_row *row,
                                char out[CHANNEL_MAX_ID])
 {
@@ -85,7 +85,7 @@ static void find_original_chat(struct gateway *self, const struct inbox_row *row
     snprintf(out, CHANNEL_MAX_ID, "%s", *before ? before : row->chat);
 }
 
-/* A value that is kept for a chat: the moment its conversation began, its model. */
+/* A value stored for a chat, such as the start of its conversation or its model. */
 static void read_chat_value(struct gateway *self, const char *kind, const struct inbox_row *row,
                             char out[CHANNEL_MAX_CURSOR])
 {
@@ -106,7 +106,7 @@ static int store_chat_value(struct gateway *self, const char *kind, const struct
 
 /* ---- answers ----------------------------------------------------------------------------------- */
 
-/* In a group an answer names its message; where that is usual, always. */
+/* In a group the first part of an answer is a reply to its message; on some platforms every part is. */
 static const char *choose_reply_to(struct gateway *self, const struct inbox_row *row, int64_t part)
 {
     const struct channel *channel = gateway_channel(self, row->adapter);
@@ -154,7 +154,7 @@ static int queue_answer_parts(struct gateway *self, const struct channel *channe
     return code;
 }
 
-/* The answer is in the outbox, and the message answered, or neither. */
+/* Queues the answer and sets the state of the message in one transaction. */
 static int queue_answer(struct gateway *self, const struct channel *channel,
                         const struct inbox_row *row, struct ethos_view text, const char *state,
                         struct ethos_error *error)
@@ -169,7 +169,7 @@ static int queue_answer(struct gateway *self, const struct channel *channel,
     return channel_db_end(self->db, code, error);
 }
 
-/* The text in the place of an answer: for an owner with the reason. */
+/* Appends why there is no answer; only an owner sees the reason. */
 static void append_failure(const struct turn_outcome *outcome, bool is_owner, struct str *out)
 {
     const struct ethos_error *error = &outcome->error;
@@ -204,7 +204,7 @@ static int finish_turn(struct gateway *self, const struct running_turn *running,
         if (!outcome->is_aborted || running->has_preview)
             code = queue_answer(self, running->channel, &row, str_view(&text),
                                 outcome->code == ETHOS_OK ? "answered" : "failed", error);
-        else // "Stopped." was said, and nothing of the answer is there
+        else // "Stopped." was sent, and nothing of the answer
             code = inbox_set_state(self->db, row.id, "failed", self->now_ms, error);
         if (code == ETHOS_OK && (outcome->has_changed || running->is_command))
             code = store_chat_value(self, "undo", &row, since, error);
@@ -356,7 +356,7 @@ static int start_turn(struct gateway *self, struct channel *channel, const struc
     return code;
 }
 
-/* Commands that need only channels.db and the identity map. */
+/* Runs a command that needs only channels.db and the identity map. */
 static int answer_command(struct gateway *self, const struct channel *channel,
                           const struct inbox_row *row, const char *role,
                           const struct command *command, struct ethos_view rest,
@@ -389,7 +389,7 @@ static int answer_command(struct gateway *self, const struct channel *channel,
     return code;
 }
 
-/* Whoever lost the role meanwhile has lost it. */
+/* Reads the sender's current role, which may have changed since the message arrived. */
 static int find_role(struct gateway *self, const struct inbox_row *row, char out[16],
                      struct ethos_error *error)
 {
@@ -418,7 +418,7 @@ static int begin_message(struct gateway *self, const struct inbox_row *row, bool
                      command_is_allowed(command, role);
     if (is_command && !in_thread)
         return answer_command(self, channel, row, role, command, rest, error);
-    if (in_thread && resumes) // it may have been done
+    if (in_thread && resumes) // it may have taken effect
         return queue_answer(self, channel, row,
                             VIEW("This was interrupted. Check the result, then send it again."),
                             "failed", error);
@@ -427,12 +427,12 @@ static int begin_message(struct gateway *self, const struct inbox_row *row, bool
     if (code != ETHOS_OK)
         return code;
     code = start_turn(self, channel, row, role, in_thread, resumes, error);
-    if (code == ETHOS_NOMEM) // it waits for better times
+    if (code == ETHOS_NOMEM) // try again later
         inbox_set_state(self->db, row->id, "new", self->now_ms, NULL);
     return code;
 }
 
-/* The next row to be answered: those that were interrupted first. */
+/* The next message to answer; interrupted ones come first. */
 static int find_next_row(struct gateway *self, struct inbox_row *out, bool *out_resumes,
                          struct ethos_error *error)
 {

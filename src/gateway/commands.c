@@ -1,5 +1,5 @@
 /*
- * commands.c: what begins with a slash, and the commands that wait for memory.
+ * commands.c: the table of slash commands, and those that use memory.
  */
 #include "gateway/commands.h"
 
@@ -76,8 +76,7 @@ void command_help(const char *role, struct str *out)
 /* ---- operations -------------------------------------------------------------------------------- */
 
 /*
- * Takes args. The result is released by the caller in any case. guarded: of what a model may read; a person's own
- * conversation is shown as it is.
+ * Consumes args; the caller always releases the result. guarded: hides secrets as in results for a model.
  */
 static int run_operation_as(const struct command_call *call, const char *name, json_t *args,
                             bool guarded, struct op_result *result, struct ethos_error *error)
@@ -141,7 +140,7 @@ static int search_memory(const struct command_call *call, struct ethos_view quer
     return code;
 }
 
-/* What this conversation changed in one store since its last turn that remembered something began. */
+/* Undoes what this conversation changed in one store since the start of its last turn that changed memory. */
 static int undo_store(const struct command_call *call, const char *store, struct str *out,
                       struct ethos_error *error)
 {

@@ -1,12 +1,11 @@
 /*
- * commands.h: what begins with a slash, and who may say it.
+ * commands.h: slash commands and the roles that may use them.
  *
- *   at once       /stop, /pair: they do not wait for the turn that runs
- *   in order      /new, /help, /link: in the gateway's thread, when what was said before is answered
- *   in a thread   /memory, /undo, /recall, /usage, /personality, /model: they wait for memory
+ *   at once       /stop, /pair: while a turn is running
+ *   in order      /new, /help, /link: in the gateway's thread, after earlier messages were answered
+ *   in a thread   /memory, /undo, /recall, /usage, /personality, /model: they use memory and may block
  *
- * Nothing here changes anything outside the conversation but what its name says; /forget, /resume and /allow are not
- * for channels.
+ * /forget, /resume and /allow are deliberately missing from channels.
  */
 #ifndef ETHOS_GATEWAY_COMMANDS_H
 #define ETHOS_GATEWAY_COMMANDS_H
@@ -20,21 +19,21 @@
 enum command_when { COMMAND_AT_ONCE, COMMAND_IN_ORDER, COMMAND_IN_THREAD };
 
 struct command {
-    const char *name, *help; /* help NULL: it is not listed */
-    const char *role;        /* the least one */
+    const char *name, *help; /* help NULL: not listed */
+    const char *role;        /* the lowest role that may use it */
     enum command_when when;
 };
 
-/* Whether a text begins with a slash; *out is its row, or NULL for one that there is not. */
+/* Whether a text begins with a slash. *out is NULL for an unknown command. */
 bool command_parse(struct ethos_view text, const struct command **out, struct ethos_view *out_rest);
 
-/* Whether somebody of this role may. */
+/* Whether a role may use a command. */
 bool command_is_allowed(const struct command *command, const char *role);
 
-/* Appends the list of those that the role may. */
+/* Appends the list of commands that a role may use. */
 void command_help(const char *role, struct str *out);
 
-/* One that runs in a thread. */
+/* A command that runs in a thread. */
 struct command_call {
     struct ethos *ethos;
     const struct ethos_request *request;
@@ -44,7 +43,7 @@ struct command_call {
     bool no_memory;
 };
 
-/* Appends the answer. out_model: the model of the chat from now on, or "". */
+/* Appends the answer. out_model: the new model of the chat, or "". */
 int command_run(const struct command_call *call, struct str *out, char out_model[256],
                 struct ethos_error *error);
 

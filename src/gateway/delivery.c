@@ -15,21 +15,21 @@
 #include "gateway/adapters/platform_api.h"
 #include "gateway/internal.h"
 
-#define LONG_WAIT_MS 60000    /* a wait after which there are no previews for a while */
-#define NO_PREVIEW_MS 3600000 /* that while */
-#define PACE_MS 3600000       /* for which an idle chat is remembered */
-#define MAX_SENDS 16          /* begun in one step */
-#define PROBE_MS 5000         /* until the platform is asked whether something has arrived */
+#define LONG_WAIT_MS 60000    /* after a longer wait previews pause for NO_PREVIEW_MS */
+#define NO_PREVIEW_MS 3600000 /* pause of previews */
+#define PACE_MS 3600000       /* how long an idle chat is remembered */
+#define MAX_SENDS 16          /* sends started in one step */
+#define PROBE_MS 5000         /* until a probe asks whether a message has arrived */
 #define NEVER INT64_MAX
 
-/* When something may be sent to a chat. */
+/* When the next message may be sent to a chat. */
 struct chat_pace {
     struct chat_pace *next;
     const struct channel *channel;
     char chat[CHANNEL_MAX_ID];
     int64_t send_ms, edit_ms, preview_ms, used_ms;
     unsigned sending;
-    bool is_blocked; /* in this step: an earlier row waits */
+    bool is_blocked; /* in this step an earlier row waits */
 };
 
 /* ---- chats ------------------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ void delivery_report_unsent(struct gateway *self, const struct outbox_row *row)
 {
     char name[OUTBOX_MAX_TURN], line[512], when[CLOCK_ISO_SIZE];
     if (strncmp(row->turn, "unsent:", 7) == 0)
-        return; // a line of this kind itself
+        return; // already such a notice
     bool failed = strcmp(row->state, "failed") == 0;
     clock_iso(row->created_ms, when);
     snprintf(name, sizeof name, "unsent:%lld:%lld", (long long)row->id, (long long)row->attempts);
@@ -118,7 +118,7 @@ void delivery_report_unsent(struct gateway *self, const struct outbox_row *row)
     gateway_notify_owner(self, row->adapter, name, line);
 }
 
-/* The end of a row that is not sent. */
+/* Gives up on a row and notifies the owner. */
 static int end_unsent_row(struct gateway *self, const struct outbox_row *row, const char *state)
 {
     struct outbox_row now;
@@ -144,7 +144,8 @@ static int handle_later_result(struct gateway *self, struct delivery_try *try,
                        : postpone_row(self, row, wait_ms);
 }
 
-/* Nobody knows whether it arrived. The platform may know it when it comes again, or can be asked; else a person decides. */
+/* It is unknown whether the message arrived: send it again if the platform recognizes duplicates, ask with a probe, or
+ * leave it to the owner. */
 static int handle_unknown_result(struct gateway *self, const struct delivery_try *try,
                                  const struct outbox_row *row)
 {
@@ -159,7 +160,7 @@ static int handle_unknown_result(struct gateway *self, const struct delivery_try
                       : end_unsent_row(self, row, "unknown");
 }
 
-/* What the platform says about a send that was in doubt. */
+/* Handles the result of a probe. */
 static int handle_probe_result(struct gateway *self, struct delivery_try *try,
                                const struct outbox_row *row, const struct channel_sent *sent)
 {
@@ -176,7 +177,7 @@ static int handle_probe_result(struct gateway *self, struct delivery_try *try,
     }
 }
 
-/* An edit can be repeated safely; what was not sent, too; all else that is doubtful cannot. */
+/* Edits and messages that were certainly not sent can be repeated; a send with an unknown result cannot. */
 static int handle_result(struct gateway *self, struct delivery_try *try,
                          const struct outbox_row *row, const struct channel_sent *sent)
 {
@@ -205,7 +206,7 @@ static int handle_result(struct gateway *self, struct delivery_try *try,
     return ETHOS_INTERNAL;
 }
 
-/* The platform wants a pause. */
+/* Delays further sends as the platform asked. */
 static void apply_requested_pause(struct gateway *self, struct delivery_try *try,
                                   const struct channel_sent *sent)
 {
@@ -248,7 +249,7 @@ void delivery_ended(struct channel *channel, int64_t id, const struct channel_se
 
 /* ---- choosing ---------------------------------------------------------------------------------- */
 
-/* What is to be sent in this step; rows are only looked at, while they are read. */
+/* The rows to send in this step. They are sent after the query has ended. */
 struct delivery_choice {
     struct gateway *gateway;
     struct {
@@ -264,7 +265,7 @@ static void limit_wait(struct delivery_choice *choice, int64_t ms)
     choice->next_ms = ms < choice->next_ms ? ms : choice->next_ms;
 }
 
-/* When a row may go out, by the clock. */
+/* When a row may be sent, on the monotonic clock. */
 static int64_t find_due_time(const struct gateway *self, const struct channel *channel,
                              const struct chat_pace *pace, const struct outbox_row *row, bool edits)
 {
@@ -286,7 +287,7 @@ static int choose_row(void *arg, const struct outbox_row *row)
     if (!pace || !gateway_can_send(channel) || pace->is_blocked)
         return ETHOS_OK;
     if (edits && row->is_shown && !row->final)
-        return ETHOS_OK; // the answer goes on
+        return ETHOS_OK; // the preview is up to date
     if (pace->sending > 0) {
         pace->is_blocked = true;
         return ETHOS_OK;

@@ -22,10 +22,10 @@
 #include "gateway/adapters/telegram.h"
 #include "gateway/internal.h"
 
-#define UPKEEP_MS 3600000 /* between two times at which old rows are forgotten */
-#define LOOK_MS 1000      /* between two looks at what other processes have changed */
-#define MAX_LINE 65536    /* bytes of a line of ours */
-#define MAX_PLACES 200    /* that are looked at for messages that were missed */
+#define UPKEEP_MS 3600000 /* between two deletions of old rows */
+#define LOOK_MS 1000      /* between two checks for changes by other processes */
+#define MAX_LINE 65536    /* bytes of a line that the gateway writes */
+#define MAX_PLACES 200    /* chats that are checked for missed messages */
 
 const struct channel_adapter_ops *const channel_adapters[] = {&telegram_ops, &email_ops, &slack_ops,
                                                               &discord_ops, NULL};
@@ -119,7 +119,7 @@ static void host_sent(void *arg, int64_t row, const struct channel_sent *sent)
     delivery_ended(arg, row, sent);
 }
 
-/* Also for status, which another process shows. */
+/* Stores the state for ethos gateway status, which is another process. */
 static void store_state(struct channel *channel)
 {
     static const char *const names[] = {"down", "up", "fatal"};
@@ -145,7 +145,7 @@ static void host_state(void *arg, enum channel_state state, const char *why)
     struct channel *channel = arg;
     struct gateway *self = channel->gateway;
     store_bot_name(channel);
-    self->outbox_changed = true; // what waited may go out now
+    self->outbox_changed = true; // waiting rows may be sent now
     if (channel->state == state && strcmp(channel->why, why ? why : "") == 0)
         return;
     channel->state = state;
@@ -170,7 +170,7 @@ static int host_places(void *arg, inbox_place_fn *each, void *each_arg)
                             each_arg, NULL);
 }
 
-/* The conversation goes on under its old name: what follows reads the alias. */
+/* Stores an alias, under which the conversation continues with its old id. */
 static void host_renamed(void *arg, const char *from, const char *to)
 {
     struct channel *channel = arg;
@@ -212,7 +212,7 @@ static int read_secrets(const struct channel *channel, const struct channel_plat
     return code;
 }
 
-/* Whether they are others than those that it was opened with last. */
+/* Whether the secrets differ from those that the adapter was last opened with. */
 static bool update_secrets_hash(struct channel *channel, const struct secrets *secrets)
 {
     char hash[HASH_HEX_SIZE];
@@ -226,7 +226,7 @@ static bool update_secrets_hash(struct channel *channel, const struct secrets *s
     return are_new;
 }
 
-/* An adapter without a secret waits for it; the others go on. */
+/* Opens the adapter again if its secrets changed. Without a secret it waits for one; other channels are not affected. */
 static void reopen_adapter(struct channel *channel)
 {
     char why[256];
@@ -255,7 +255,7 @@ static void reopen_adapter(struct channel *channel)
     } else {
         channel->state = CHANNEL_DOWN;
         *channel->why = '\0';
-        store_state(channel); // what the last process noted is over
+        store_state(channel); // replaces the state of the last process
     }
 }
 
@@ -304,14 +304,14 @@ static int add_interrupted_row(void *arg, int64_t id)
     return ETHOS_OK;
 }
 
-/* A send that was under way then. */
+/* Notifies the owner of a send that was interrupted. */
 static int report_row(void *arg, const struct outbox_row *row)
 {
     delivery_report_unsent(arg, row);
     return ETHOS_OK;
 }
 
-/* What the last process left. */
+/* Restores what the last process left unfinished. */
 static int recover_rows(struct gateway *self, struct ethos_error *error)
 {
     int code = ETHOS_OK;
@@ -393,7 +393,7 @@ static int64_t step_adapters(struct gateway *self)
     return next;
 }
 
-/* Other processes let people in, ask for a message to be sent again, and change keys.yaml. */
+/* Other processes allow contacts, ask to resend messages, and change keys.yaml. */
 static void check_other_processes(struct gateway *self)
 {
     int64_t version = channel_db_version(self->db);

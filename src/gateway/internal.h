@@ -1,5 +1,5 @@
 /*
- * internal.h: what the files of the gateway share.
+ * internal.h: structs and functions shared by the files of the gateway.
  */
 #ifndef ETHOS_GATEWAY_INTERNAL_H
 #define ETHOS_GATEWAY_INTERNAL_H
@@ -13,10 +13,10 @@
 #include "gateway/gateway.h"
 
 #define GATEWAY_MAX_ADAPTERS 8
-#define GATEWAY_MAX_RUNNING 64 /* rows that ran when the last process ended */
+#define GATEWAY_MAX_RUNNING 64 /* messages whose turns were interrupted with the last process */
 #define GATEWAY_MAX_SENDING 64 /* sends under way */
 
-/* A platform that is configured. */
+/* A configured platform. */
 struct channel {
     struct gateway *gateway;
     const struct channel_adapter_ops *ops;
@@ -25,10 +25,10 @@ struct channel {
     struct channel_settings settings;
     enum channel_state state;
     char why[256];
-    char bot[CHANNEL_MAX_ID];         /* of the adapter, or of the last one */
-    char secrets_hash[HASH_HEX_SIZE]; /* of those that it was opened with */
+    char bot[CHANNEL_MAX_ID];         /* id of the bot, of this or the last run */
+    char secrets_hash[HASH_HEX_SIZE]; /* of the secrets it was opened with */
     int64_t next_ms;                  /* when the adapter wants to be called */
-    int64_t send_ms;                  /* before which nothing is sent */
+    int64_t send_ms;                  /* nothing is sent before then */
 };
 
 /* A send or an edit that an adapter was asked for. */
@@ -37,7 +37,7 @@ struct delivery_try {
     struct chat_pace *pace;
     struct channel *channel;
     bool edits, is_preview;
-    bool probes; /* asks whether an earlier one has arrived */
+    bool probes; /* asks whether an earlier send has arrived */
     struct str text;
 };
 
@@ -62,14 +62,14 @@ struct gateway {
     int64_t delivery_ms, db_version, upkeep_ms, look_ms;
 };
 
-/* A line of the log. */
+/* Writes a line to the log. */
 void gateway_log(struct gateway *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The channel of an adapter's name, or NULL. */
 struct channel *gateway_channel(struct gateway *self, const char *adapter);
 
-/* Whether it can be asked to send: also while it cannot receive. */
+/* Whether it can send, which it may even while it is not connected for receiving. */
 bool gateway_can_send(const struct channel *channel);
 
 /* In test builds, the process is killed here when ETHOS_GATEWAY_KILL names the point. */
@@ -77,18 +77,18 @@ void gateway_reach(const char *point);
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
-/* A chat that something is said in. */
+/* A chat to send a line to. */
 struct channel_place {
     const char *adapter, *chat, *thread;
     bool direct;
     const char *reply_to, *subject; /* where the platform has them; or NULL */
 };
 
-/* Queues a line of our own. name tells it from others for ever: who says it again says nothing. */
+/* Queues a line written by the gateway. name is its unique id: a second line with the same name is not sent. */
 int gateway_queue_line(struct gateway *self, const struct channel_place *place, const char *name,
                        struct ethos_view text, struct ethos_error *error);
 
-/* To an owner, about what happened; a log line when there is none. */
+/* Sends a notice to the owner, and writes it to the log. */
 void gateway_notify_owner(struct gateway *self, const char *platform, const char *name,
                           const char *text);
 
@@ -102,10 +102,10 @@ int reception_record(struct channel *channel, const struct channel_batch *batch,
 int answering_open(struct gateway *self, struct ethos_error *error);
 void answering_close(struct gateway *self);
 
-/* Takes outcomes, shows previews, starts turns. Returns when it wants to be called again. */
+/* Collects outcomes, sends previews, starts turns. Returns when it must be called again. */
 int64_t answering_step(struct gateway *self);
 
-/* The turn that runs in a chat ends. */
+/* Aborts the turn that runs in a chat. */
 void answering_abort(struct gateway *self, const char *adapter, const char *chat,
                      const char *thread);
 
@@ -115,7 +115,7 @@ void answering_abort(struct gateway *self, const char *adapter, const char *chat
 int link_answer(struct gateway *self, const struct inbox_row *row, struct ethos_view rest,
                 struct str *out, struct ethos_error *error);
 
-/* The identity becomes the person at this machine. */
+/* Links an identity to the local user. */
 int link_owner(struct ethos *ethos, const char *platform, const char *sender,
                struct ethos_error *error);
 
@@ -124,7 +124,7 @@ int link_owner(struct ethos *ethos, const char *platform, const char *sender,
 int64_t delivery_step(struct gateway *self);
 void delivery_ended(struct channel *channel, int64_t row, const struct channel_sent *sent);
 void delivery_close(struct gateway *self);
-/* Tells the owner of a message that may not have arrived. */
+/* Notifies the owner of a message that may not have arrived. */
 void delivery_report_unsent(struct gateway *self, const struct outbox_row *row);
 bool delivery_is_idle(const struct gateway *self);
 

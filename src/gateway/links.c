@@ -1,9 +1,9 @@
 /*
- * links.c: two identities become one person.
+ * links.c: linking two identities as one person.
  *
- * Who has two accounts says /link in one, and /link CODE in the other; both see what would be done, and it is done
- * when both have said /link yes. The profile of the second is added to that of the first, unless the second is the
- * person at this machine, who keeps the name.
+ * A person with two accounts sends /link from one and /link CODE from the other. Both accounts see a preview, and the
+ * link is made when both have sent /link yes. The profile of the second account is merged into that of the first, or the
+ * other way round if the second is the local user.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 #include "gateway/internal.h"
 #include "ops/op.h"
 
-#define MAX_PREVIEW 4096 /* bytes that are shown of what would be merged */
+#define MAX_PREVIEW 4096 /* bytes of the preview of the merged profile */
 
-/* An identity that asks, and one that is asked about. */
+/* A proposed link: a asked for it with /link, b answered with the code. */
 struct identity_link {
     int64_t id;
     char a_platform[CHANNEL_MAX_NAME], a_sender[CHANNEL_MAX_ID];
@@ -25,7 +25,7 @@ struct identity_link {
 
 /* ---- the identity map -------------------------------------------------------------------------- */
 
-/* Takes args. Release the result in any case. */
+/* Consumes args. Always release the result. */
 static int run_user_operation(struct ethos *ethos, const char *name, json_t *args, bool dry_run,
                               struct op_result *result, struct ethos_error *error)
 {
@@ -81,7 +81,7 @@ int link_owner(struct ethos *ethos, const char *platform, const char *sender,
     return code;
 }
 
-/* The lines of a diff that are added to a profile; the map's own diff comes after them. */
+/* Appends the lines that a diff adds to a profile. The diff of the identity map follows them and is left out. */
 static void add_merged_lines(struct ethos_view diff, struct str *out)
 {
     struct ethos_view line;
@@ -93,7 +93,7 @@ static void add_merged_lines(struct ethos_view diff, struct str *out)
     }
 }
 
-/* Links b to the person that a is; preview: what would be added to the profile. */
+/* Links b to the person of a. With preview nothing is written; it gets the lines added to the profile. */
 static int join_identities(struct gateway *self, const struct identity_link *link,
                            struct str *preview, struct ethos_error *error)
 {
@@ -124,17 +124,15 @@ static int join_identities(struct gateway *self, const struct identity_link *lin
 static int read_link(struct gateway *self, const struct inbox_row *row, struct identity_link *out,
                      struct ethos_error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int result = channel_db_prepare(
+    CLEANUP_STATEMENT sqlite3_stmt *statement = NULL;
+    int code = channel_db_prepare(
         self->db, &statement, error,
         "SELECT id,a_platform,a_sender,b_platform,b_sender,confirmed FROM link"
         " WHERE ((a_platform=?1 AND a_sender=?2) OR (b_platform=?1 AND b_sender=?2))"
         " AND created_ms>?3 ORDER BY id DESC LIMIT 1",
         "tti", row->adapter, row->sender, self->now_ms - CODE_MS);
     *out = (struct identity_link){0};
-    if (result == ETHOS_OK)
-        result = channel_db_step(self->db, statement, error);
-    if (result == SQLITE_ROW) {
+    if (channel_db_next(self->db, statement, &code, error)) {
         char *const texts[] = {out->a_platform, out->a_sender, out->b_platform, out->b_sender,
                                out->confirmed};
         const size_t sizes[] = {sizeof out->a_platform, sizeof out->a_sender,
@@ -142,10 +140,9 @@ static int read_link(struct gateway *self, const struct inbox_row *row, struct i
                                 sizeof out->confirmed};
         out->id = sqlite3_column_int64(statement, 0);
         for (int i = 0; i < 5; i++)
-            snprintf(texts[i], sizes[i], "%s", channel_db_text(statement, i + 1));
+            channel_db_copy_text(statement, i + 1, texts[i], sizes[i]);
     }
-    sqlite3_finalize(statement);
-    return result < 0 ? result : ETHOS_OK;
+    return code;
 }
 
 /* A line in the direct chat of an identity. */

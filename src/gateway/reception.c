@@ -1,8 +1,8 @@
 /*
- * reception.c: a message that was received: who wrote it, and what becomes of it.
+ * reception.c: receiving a message: checking who wrote it, and recording what to do with it.
  *
- * All of a batch is recorded in one transaction, with how far the adapter has read. Nothing of somebody who may not
- * talk is kept but the number of the message.
+ * A batch is recorded in one transaction together with the adapter's cursor. Of an unknown sender's message only the id
+ * is stored.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 #include "base/view.h"
 #include "gateway/internal.h"
 
-#define OLD_MS 86400000 /* a message that is older is not answered by itself */
+#define OLD_MS 86400000 /* older messages are not answered */
 #define HOUR_MS 3600000
-#define MAX_NAME 64   /* units of a speaker's name in a group */
-#define MAX_LINE 1024 /* bytes of a line of ours */
+#define MAX_NAME 64   /* UTF-16 units of a speaker's name in a group */
+#define MAX_LINE 1024 /* bytes of a line that the gateway writes */
 #define FILE_NOTE "[This message has a file attached, which cannot be read here.]"
 
 struct reception {
@@ -25,11 +25,11 @@ struct reception {
     struct channel_db *db;
     const struct channel_message *message;
     char turn[CHANNEL_TURN_SIZE];
-    struct contact contact; /* role "": nobody who may talk */
+    struct contact contact; /* role "": unknown */
     struct ethos_error *error;
 };
 
-/* ---- what is recorded -------------------------------------------------------------------------- */
+/* ---- recording -------------------------------------------------------------------------- */
 
 static int record_message(struct reception *self, const char *state, struct ethos_view text)
 {
@@ -63,7 +63,7 @@ static int queue_line(struct reception *self, const char *kind, const char *text
     return gateway_queue_line(self->gateway, &place, name, view_str(text), self->error);
 }
 
-/* Who speaks, in a group; further lines are indented, so that nobody speaks for somebody else. */
+/* Names the speaker in a group. Further lines are indented, so that nobody can imitate another speaker. */
 static void append_speaker(const struct channel_message *message, struct str *out)
 {
     struct ethos_view name = view_str(message->name);
@@ -83,7 +83,7 @@ static void append_message_lines(struct ethos_view text, bool indents, struct st
     }
 }
 
-/* The message as the model gets it. */
+/* The text of the message for the model. */
 static int make_inbox_text(const struct channel_message *message, struct str *out)
 {
     struct ethos_view text = view_trim(view_str(message->text));
@@ -101,7 +101,7 @@ static int make_inbox_text(const struct channel_message *message, struct str *ou
 
 /* ---- strangers --------------------------------------------------------------------------------- */
 
-/* One more wrong code; they are counted for an hour. */
+/* Wrong codes are counted per hour. */
 static void count_wrong_code(struct reception *self)
 {
     struct contact *contact = &self->contact;
@@ -118,7 +118,7 @@ static bool has_tries_left(const struct reception *self)
            self->contact.tries_ms + CODE_MS <= self->gateway->now_ms;
 }
 
-/* "CODE", or "/start CODE", which a link brings. */
+/* "CODE", or "/start CODE" from a link. */
 static bool read_code(const char *text, char out[CODE_SIZE])
 {
     struct ethos_view view = view_trim(view_str(text));
@@ -149,7 +149,7 @@ static int claim_ownership(struct reception *self, const char *code)
     return result == ETHOS_OK ? record_message(self, "answered", (struct ethos_view){0}) : result;
 }
 
-/* One line, then silence for a day. */
+/* Sends one line with a code, then nothing for a day. */
 static int offer_pair_code(struct reception *self)
 {
     char code[CODE_SIZE], line[MAX_LINE];
@@ -160,7 +160,7 @@ static int offer_pair_code(struct reception *self)
     int result = code_make(self->db, CODE_PAIR, contact->platform, contact->sender, now, code,
                            self->error);
     if (result == ETHOS_LIMIT)
-        return ETHOS_OK; // too many strangers at once get nothing
+        return ETHOS_OK; // too many unknown people at once
     if (result != ETHOS_OK)
         return result;
     contact->told_ms = now;
@@ -253,7 +253,7 @@ static int pair_contact(struct reception *self, struct ethos_view rest)
     return result == ETHOS_OK ? record_message(self, "answered", (struct ethos_view){0}) : result;
 }
 
-/* Whether as many of a person, or in a thread, were answered as may be: two programs would never end. */
+/* Limits the messages answered per person and per thread, which ends loops between two programs. */
 static int check_rate(struct reception *self, bool *out_over)
 {
     const struct channel_limits *limits = self->channel->ops->limits;
@@ -329,7 +329,7 @@ static int receive_known(struct reception *self)
 
 /* ---- a batch ----------------------------------------------------------------------------------- */
 
-/* A group that was renamed is the one that was allowed. */
+/* Whether a group is allowed by its id, its space, or its id before the platform changed it. */
 static bool is_allowed_group(const struct reception *self)
 {
     char name[CHANNEL_MAX_ID + 16], before[CHANNEL_MAX_CURSOR] = "";
@@ -364,7 +364,7 @@ static int receive_new(struct reception *self)
     if (code != ETHOS_OK)
         return code;
     if (message->bot || !message->verified)
-        return refuse_message(self); // also of somebody known: anybody can write the name
+        return refuse_message(self); // even from a known sender: the name can be forged
     if (!message->direct &&
         (!message->addressed || !*self->contact.role || !is_allowed_group(self)))
         return refuse_message(self);
@@ -383,7 +383,7 @@ static int receive_message(struct reception *self)
     if (!*state)
         return message->edited ? ETHOS_OK : receive_new(self);
     if (!message->edited || strcmp(state, "new") != 0)
-        return ETHOS_OK; // it came before
+        return ETHOS_OK; // a duplicate
     str_init(&text, 2 * (size_t)CHANNEL_MAX_TEXT);
     code = make_inbox_text(message, &text) == ETHOS_OK
                ? inbox_edit(self->db, adapter, message->chat, message->msg, text.data, self->error)
@@ -392,7 +392,7 @@ static int receive_message(struct reception *self)
     return code;
 }
 
-/* A known command that begins with !, as text with a slash; NULL: it is none. free() it. */
+/* A known command that begins with "!", with a slash instead; NULL if it is not one. free() it. */
 static char *read_bang_command(const struct channel *channel, const char *text)
 {
     const struct command *command = NULL;

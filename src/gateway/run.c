@@ -1,5 +1,5 @@
 /*
- * run.c: the loop of ethos gateway: waits for platforms, turns, and the signal that ends it.
+ * run.c: the loop of ethos gateway: waits for platforms, turns, and the signal to stop.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -16,9 +16,9 @@
 #include "gateway/surfaces.h"
 #include "ops/shutdown.h"
 
-#define END_SECONDS 20   /* for turns and sends that are under way */
-#define LONGEST_MS 60000 /* of one wait */
-#define SLEPT_MS 5000    /* the machine slept when it was away for longer */
+#define END_SECONDS 20   /* to finish running turns and sends */
+#define LONGEST_MS 60000 /* longest wait */
+#define SLEPT_MS 5000    /* a longer gap means that the machine was asleep */
 
 static void print_log_line(void *arg, const char *line)
 {
@@ -30,7 +30,7 @@ static void print_log_line(void *arg, const char *line)
     fprintf(stderr, "%.19sZ %s\n", now, line);
 }
 
-/* What log and wake get. */
+/* The argument of the log and wake callbacks. */
 struct loop {
     const struct surface_start *start;
     struct http_client *http;
@@ -48,7 +48,7 @@ static void wake_loop(void *arg)
     http_client_wake(loop->http);
 }
 
-/* In test builds, a file that says for how long the machine has slept besides. */
+/* In test builds, reads additional sleep time from a file. */
 static int64_t read_pretended_sleep_ms(void)
 {
     int64_t ms = 0;
@@ -63,7 +63,7 @@ static int64_t read_pretended_sleep_ms(void)
     return ms;
 }
 
-/* How long the machine has slept since it was started. */
+/* How long the machine has been asleep since boot. */
 static int64_t read_sleep_ms(void)
 {
     struct timespec boot, awake;
@@ -73,7 +73,7 @@ static int64_t read_sleep_ms(void)
            (boot.tv_nsec - awake.tv_nsec) / 1000000;
 }
 
-/* What they say of time counts from now, not from the step before the wait for them. */
+/* Sets the time first: waits that the answers ask for count from now. */
 static void deliver_answers_now(struct gateway *gateway, const struct loop *loop)
 {
     gateway_set_time(gateway, os_now_ms(), os_monotonic_ms());

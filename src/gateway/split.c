@@ -1,5 +1,5 @@
 /*
- * split.c: a text as the parts that a platform takes.
+ * split.c: splitting a text into parts that fit a platform's limit.
  */
 #include "gateway/split.h"
 
@@ -26,7 +26,7 @@ static bool is_blank_at(struct ethos_view text, size_t at)
     return text.data[at] == ' ' || text.data[at] == '\n' || text.data[at] == '\t';
 }
 
-/* The last place of a kind in [least, most]; 0: none. The cut is behind it. */
+/* The last cut of a kind in [least, most]; 0: none. */
 static size_t last_blank_line(struct ethos_view text, size_t least, size_t most)
 {
     for (size_t at = most; at > least && at > 1; at--)
@@ -84,7 +84,7 @@ static size_t find_cut(struct ethos_view text, size_t most)
     if (most == text.size)
         return most;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        // the finer the place, the less of the part may stay empty for it; an address has no blank in it
+        // a paragraph may leave half of the part empty, a sentence a quarter, a word any amount
         size_t least = i < 2 ? most / 2 : i == 2 ? most / 4 * 3 : 0;
         size_t at = kinds[i](text, least, most);
         if (at > 0)
@@ -95,7 +95,7 @@ static size_t find_cut(struct ethos_view text, size_t most)
 
 /* ---- blocks of code ---------------------------------------------------------------------------- */
 
-/* Follows the lines of a part: the block of code that is open at its end. */
+/* Updates fence to the code block that is open at the end of a part. */
 static void follow_fences(char fence[128], struct ethos_view part)
 {
     struct ethos_view line;

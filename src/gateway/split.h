@@ -1,5 +1,5 @@
 /*
- * split.h: a text as the parts that a platform takes.
+ * split.h: splitting a text into parts that fit a platform's limit.
  *
  * Sizes are UTF-16 code units. A part ends, where there is a choice in its last tenth or before, at a blank line,
  * else a line, a sentence, a blank, a character as people see one; never within a surrogate pair or an address. A

@@ -1,5 +1,5 @@
 /*
- * turn_threads.c: turns of the agent in threads.
+ * turn_threads.c: turns of the agent and memory commands, each in a thread.
  */
 #include "gateway/turn_threads.h"
 
@@ -25,11 +25,11 @@
 
 enum run_state { RUN_FREE, RUN_RUNNING, RUN_ENDED };
 
-/* One turn. What another thread may look at is under the mutex. */
+/* One turn. The mutex guards what other threads read. */
 struct turn_run {
     struct turn_threads *threads;
     enum run_state state;
-    struct turn_start start; /* with texts of its own */
+    struct turn_start start; /* its texts are copies */
     char *texts[7];
     int abort_fd;
     struct str shown; /* the answer so far; under the mutex */
@@ -114,7 +114,7 @@ static int ask_model(struct turn_run *run, struct ethos *ethos, const struct eth
     agent_session_release(&known);
     if (code != ETHOS_OK)
         return code;
-    // the personality is that of the session, which may have changed since it was made
+    // the session's personality may have changed since it was created
     struct ethos_request turn_request = *request;
     turn_request.personality = NULL;
     char actor[CHANNEL_MAX_NAME + CHANNEL_MAX_ID];
@@ -185,7 +185,7 @@ static void *run_thread(void *arg)
     return NULL;
 }
 
-/* Signals are for the first thread alone. */
+/* Signals are handled by the main thread. */
 static bool start_run_thread(struct turn_run *run)
 {
     pthread_attr_t attr;
@@ -216,7 +216,7 @@ static void clear_run(struct turn_run *run)
     *run = (struct turn_run){.threads = run->threads, .abort_fd = -1};
 }
 
-/* False: no memory. */
+/* False: out of memory. */
 static bool copy_start(struct turn_run *run, const struct turn_start *start)
 {
     const char **texts[] = {&run->start.turn,   &run->start.session_key, &run->start.platform,

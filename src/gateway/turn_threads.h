@@ -1,8 +1,8 @@
 /*
  * turn_threads.h: turns of the agent, and commands that wait for memory, each in a thread of its own.
  *
- * The gateway's thread starts them, sees how far the answer is, and takes the outcome; threads know nothing of
- * channels.db. A turn of the same id that was interrupted by a crash is started again with resumes.
+ * The gateway's thread starts them, reads the partial answer, and collects the outcome. The threads do not use
+ * channels.db. A turn that was interrupted by a crash is started again under the same id with resumes set.
  */
 #ifndef ETHOS_GATEWAY_TURN_THREADS_H
 #define ETHOS_GATEWAY_TURN_THREADS_H
@@ -25,11 +25,11 @@ struct turn_threads_setup {
     const struct ethos_options *options;
     turn_model_fn *open_model; /* NULL: the configured one */
     void *model_arg;
-    void (*wake)(void *arg); /* called from a thread that has something to tell */
+    void (*wake)(void *arg); /* called from a thread when there is a partial answer or an outcome */
     void *wake_arg;
 };
 
-/* Copied by turn_threads_start. Texts may be NULL where nothing is said of them. */
+/* Copied by turn_threads_start. Optional texts may be NULL. */
 struct turn_start {
     int64_t row; /* of the inbox */
     const char *turn, *session_key;
@@ -40,13 +40,12 @@ struct turn_start {
     struct ethos_view text;
     bool is_owner;
     bool no_memory; /* guests, and groups */
-    bool proposes;  /* guests: what they have remembered waits for approval */
-    bool foreign;   /* others' words stand in the message, or in the conversation */
+    bool proposes;  /* guests: their memory changes wait for approval */
+    bool foreign;   /* the message or the conversation contains other people's words */
     bool reads_files;
     bool resumes;
     bool is_command; /* the text is one of commands.h */
-    int64_t
-        undo_ms; /* of a command: when the last turn began that remembered something; 0: none did */
+    int64_t undo_ms; /* for a command: start of the last turn that changed memory; 0: none */
 };
 
 struct turn_outcome {
@@ -57,7 +56,7 @@ struct turn_outcome {
     int64_t began_ms;
     struct ethos_error error;
     struct str text;
-    char model[256]; /* of a command: the one that the chat has from now on, or "" */
+    char model[256]; /* of a command: the new model of the chat, or "" */
 };
 
 int turn_threads_new(const struct turn_threads_setup *setup, struct turn_threads **out,
@@ -68,17 +67,17 @@ void turn_threads_free(struct turn_threads *self, bool aborts);
 
 unsigned turn_threads_running(struct turn_threads *self);
 
-/* ETHOS_BUSY: as many run as may. */
+/* ETHOS_BUSY: too many turns are running. */
 int turn_threads_start(struct turn_threads *self, const struct turn_start *start,
                        struct ethos_error *error);
 
-/* The turn of a row ends soon, and its outcome is that it was aborted. */
+/* Aborts the turn of a row; its outcome follows. */
 void turn_threads_abort(struct turn_threads *self, int64_t row);
 
-/* What the answer of a row is so far, when it is not what it was when it was last asked. False: it is. */
+/* Copies the partial answer of a row. False: it has not changed since the last call. */
 bool turn_threads_text(struct turn_threads *self, int64_t row, struct str *out);
 
-/* An outcome that nobody has taken yet. Release its text. */
+/* Takes the next outcome. Release its text. */
 bool turn_threads_outcome(struct turn_threads *self, struct turn_outcome *out);
 
 #endif

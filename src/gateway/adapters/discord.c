@@ -1,10 +1,10 @@
 /*
- * discord.c: bots of Discord, by its gateway.
+ * discord.c: the adapter for Discord bots, over Discord's gateway.
  *
- * A session is begun (IDENTIFY) and gone on with (RESUME) over one socket after another: what happened in between is
- * told again, from the number on that was recorded last, which stands in the same commit as the messages. Sessions are
- * begun rarely: Discord takes the token away from who begins a thousand in a day. What was said while there was no
- * session is read from the history of each chat. A socket is alive as long as it answers its heartbeats.
+ * A session starts with IDENTIFY and continues with RESUME over one socket after another. After a RESUME, Discord
+ * repeats all events after the last recorded sequence number, which is committed together with the messages. Sessions
+ * are started rarely, since Discord revokes tokens that start 1,000 a day. Messages sent while there was no session are
+ * read from the history of each chat. A socket is alive as long as its heartbeats are answered.
  */
 #include "gateway/adapters/discord.h"
 
@@ -27,24 +27,24 @@
 #define API_ROOT "https://discord.com/api/v10"
 #define DOMAIN "discord.gg"
 #define AGENT "DiscordBot (ethos, " ETHOS_VERSION ")"
-#define HELLO_MS 30000 /* from a connection to its greeting */
-#define READY_MS 60000 /* from there to a session */
+#define HELLO_MS 30000 /* timeout of the greeting of a new socket */
+#define READY_MS 60000 /* timeout of the session after the greeting */
 #define HOUR_MS 3600000
-#define MAX_IDENTIFIES 30 /* in an hour */
-#define MIN_REMAINING 50  /* sessions that may still be begun today; the rest is left alone */
-#define MAX_RESUMES 3     /* that fail; then a session is begun */
-#define SAME_MS 120000    /* for which Discord knows a nonce */
+#define MAX_IDENTIFIES 30 /* IDENTIFYs in an hour */
+#define MIN_REMAINING 50  /* session starts that are left for today; below this, wait */
+#define MAX_RESUMES 3     /* failed RESUMEs in a row, then a new session is started */
+#define SAME_MS 120000    /* how long Discord recognizes a repeated nonce */
 #define PROBE_SKEW_MS 10000
 #define MAX_MISSED 200
 #define HISTORY_LIMIT 100
 #define MAX_BODY 1048576
-#define MAX_SESSION 128 /* bytes with terminator: the id of a session, and of its address */
+#define MAX_SESSION 128 /* bytes with terminator: the id of a session */
 #define MAX_URL 256
 #define CLOSE_RESUMABLE 4000
 
 #define INTENT_CONTENT 32768
 #define INTENTS                                                                                    \
-    (1 | 512 | 4096 | INTENT_CONTENT) /* guilds, their messages, direct ones, contents */
+    (1 | 512 | 4096 | INTENT_CONTENT) /* guilds, guild messages, direct messages, contents */
 
 enum discord_phase { PHASE_ME, PHASE_ADDRESS, PHASE_WAIT, PHASE_CONNECT, PHASE_RUN, PHASE_FATAL };
 enum {
@@ -61,7 +61,7 @@ enum {
 /* A chat in which messages may have been missed. */
 struct missed_chat {
     char chat[DISCORD_MAX_ID], since[DISCORD_MAX_ID], guild[DISCORD_MAX_ID];
-    bool direct, known; /* where it is */
+    bool direct, known; /* whether guild is known */
 };
 
 struct discord {
@@ -72,18 +72,18 @@ struct discord {
     enum discord_phase phase;
 
     unsigned socket;  /* 0: none */
-    int64_t hello_ms; /* until which it must have been greeted; 0: it was */
-    int64_t ready_ms; /* until which there must be a session */
+    int64_t hello_ms; /* deadline of the greeting; 0: it has arrived */
+    int64_t ready_ms; /* deadline of the session */
     int64_t beat_ms, interval_ms;
-    bool beat_open;       /* one is not answered yet */
+    bool beat_open;       /* a heartbeat has not been answered yet */
     bool without_content; /* the intent is not granted */
     bool is_ready;
 
     char address[MAX_URL], resume_address[MAX_URL], session[MAX_SESSION];
     int64_t seq, recorded_seq; /* -1: none */
-    unsigned resumes;          /* that failed in a row */
+    unsigned resumes;          /* failed ones in a row */
     bool resuming;
-    int64_t identifies, hour_ms; /* since then, in wall time */
+    int64_t identifies, hour_ms; /* count, and the begin of its hour in wall time */
 
     struct missed_chat missed[MAX_MISSED];
     size_t missed_count, missed_at;
@@ -99,12 +99,12 @@ static int start_get(struct discord *self, const char *path, http_client_fn *eac
     return api_start(&self->api, &call, each, self, out_id);
 }
 
-/* What an answer says. Release it. */
+/* A parsed answer. Release json. */
 struct discord_reply {
     json_t *json;
-    int64_t error;   /* Discord's; 0: none, or not of Discord */
-    int64_t wait_ms; /* of a limit; or before the next request of its bucket */
-    bool all;        /* the limit is for all requests */
+    int64_t error;   /* Discord's error code; 0: none */
+    int64_t wait_ms; /* of a rate limit, or until the bucket has requests again */
+    bool all;        /* the rate limit is global */
     const char *message;
 };
 
@@ -171,7 +171,7 @@ static void stop_discord(struct discord *self, const char *why)
     api_set_state(&self->api, CHANNEL_FATAL, why);
 }
 
-/* With what there is of a session it is gone on with; without, one is begun. */
+/* Resumes the session if there is one, else starts a new one. */
 static void reconnect(struct discord *self, int64_t least_ms)
 {
     drop_socket(self, CLOSE_RESUMABLE);
@@ -184,7 +184,7 @@ static void stop_with_bad_token(struct discord *self)
                        "into DISCORD_BOT_TOKEN in keys.yaml");
 }
 
-/* Of a call of a phase. */
+/* Handles the failed call of a phase. */
 static void handle_discord_failure(struct discord *self, const struct http_client_answer *answer,
                                    const struct discord_reply *reply)
 {
@@ -202,9 +202,9 @@ static void handle_discord_failure(struct discord *self, const struct http_clien
     retry_phase(self, self->phase, reply->wait_ms);
 }
 
-/* ---- what is recorded --------------------------------------------------------------------------- */
+/* ---- cursors --------------------------------------------------------------------------- */
 
-/* "SEQ SESSION ADDRESS", with the messages of the event that has that number; "": there is none. */
+/* Stores the cursor "SEQ SESSION ADDRESS" together with the message of that sequence number; "" without a session. */
 static bool record_session(struct discord *self, const struct channel_message *message)
 {
     char value[CHANNEL_MAX_CURSOR];
@@ -218,14 +218,14 @@ static bool record_session(struct discord *self, const struct channel_message *m
     return true;
 }
 
-/* A process after this one shall not ask for it either. */
+/* Also removes it from the stored cursor. */
 static void forget_session(struct discord *self)
 {
     *self->session = *self->resume_address = '\0';
     self->seq = -1;
     self->resumes = 0;
     record_session(self, NULL);
-    self->recorded_seq = -1; // also where that failed
+    self->recorded_seq = -1; // even if storing failed
 }
 
 static void restore_session(struct discord *self, char *cursor)
@@ -243,7 +243,7 @@ static void restore_session(struct discord *self, char *cursor)
     snprintf(self->resume_address, sizeof self->resume_address, "%s", address);
 }
 
-/* Sessions that were begun in this hour, over restarts too. */
+/* Counts the sessions started in this hour, also across restarts. */
 static void count_identify(struct discord *self)
 {
     char value[64];
@@ -257,7 +257,7 @@ static void count_identify(struct discord *self)
     api_store_cursor(&self->api, "identifies", value);
 }
 
-/* 0: one may be begun. */
+/* Until a session may be started; 0: now. */
 static int64_t identify_wait_ms(const struct discord *self)
 {
     int64_t left = self->hour_ms + HOUR_MS - os_now_ms();
@@ -266,7 +266,7 @@ static int64_t identify_wait_ms(const struct discord *self)
 
 /* ---- what was missed ---------------------------------------------------------------------------- */
 
-/* The later of two ids, and the earlier, where "" is none. */
+/* Replaces an id by a later or an earlier one; "" stands for none. */
 static void replace_if_later(char id[DISCORD_MAX_ID], const char *other)
 {
     if (!*id || discord_id_is_later(other, id))
@@ -293,8 +293,8 @@ static int add_missed_chat(void *arg, const struct inbox_place *place)
 }
 
 /*
- * What was being read when the process died, or the session, is read again: messages that came meanwhile say nothing
- * about those before them. since: from where on, then.
+ * If the process or the session died while missed messages were being read, reading starts again at since: newer
+ * messages in the inbox do not prove that older ones were read.
  */
 static void start_reading_missed(struct discord *self, const char *since)
 {
@@ -312,7 +312,7 @@ static void start_reading_missed(struct discord *self, const char *since)
         api_store_cursor(&self->api, "missed", latest);
 }
 
-/* One place less; the last one ends it. */
+/* Moves on to the next chat; clears the cursor after the last one. */
 static void finish_missed_chat(struct discord *self)
 {
     if (++self->missed_at == self->missed_count)
@@ -332,7 +332,7 @@ static void record_missed(struct discord *self, const struct missed_chat *missed
     str_release(&message.text);
 }
 
-/* First where the chat is, then what was said there, the newest first. */
+/* The first answer for a chat names its guild, the second lists its messages, the newest first. */
 static void receive_missed(void *arg, const struct http_client_answer *answer)
 {
     struct discord *self = arg;
@@ -445,7 +445,7 @@ static void set_ready(struct discord *self)
                       : NULL);
 }
 
-/* Of a session that goes on only what was not read to its end. */
+/* A resumed session continues an unfinished reading; a new session starts one. */
 static void read_history(struct discord *self, bool begins)
 {
     char since[CHANNEL_MAX_CURSOR];
@@ -468,7 +468,7 @@ static void receive_ready(struct discord *self, const json_t *d)
     record_session(self, NULL);
 }
 
-/* What is not recorded is told again after a resume from the number before it. */
+/* If the message cannot be recorded, a RESUME from the last recorded number repeats it. */
 static void receive_message(struct discord *self, const json_t *d, bool edited)
 {
     struct discord_message message;
@@ -497,7 +497,7 @@ static void receive_dispatch(struct discord *self, const json_t *json)
     }
 }
 
-/* The session could not be gone on with. After three times another one is begun. */
+/* After MAX_RESUMES failures in a row a new session is started. */
 static void count_failed_resume(struct discord *self)
 {
     if (self->resuming && ++self->resumes >= MAX_RESUMES)
@@ -550,7 +550,7 @@ static void receive_frame(struct discord *self, struct ethos_view text)
     json_decref(json);
 }
 
-/* What a close of Discord's means. */
+/* Handles Discord's close codes. */
 static void handle_close(struct discord *self, const struct websocket_event *event)
 {
     char why[240];
@@ -572,7 +572,7 @@ static void handle_close(struct discord *self, const struct websocket_event *eve
                                "Bot page, then change keys.yaml");
             return;
         }
-        self->without_content = true; // once more, without it
+        self->without_content = true; // try again without it
         forget_session(self);
         break;
     case 4007:
@@ -602,7 +602,7 @@ static void handle_sockets(struct discord *self)
     }
 }
 
-/* A socket that is silent is dead, whatever the system says. */
+/* Reconnects when the greeting, the session or the answer to a heartbeat is late; sends heartbeats. */
 static void check_socket(struct discord *self)
 {
     bool greeted = self->hello_ms == 0;
@@ -657,7 +657,7 @@ static void receive_me(void *arg, const struct http_client_answer *answer)
     json_decref(reply.json);
 }
 
-/* Whether a session may be begun now; else it is said why not, and waited. */
+/* Whether a session may be started now; if not, sets the state and the time to wait. */
 static bool can_identify_now(struct discord *self, const json_t *limit)
 {
     char why[200];
@@ -794,7 +794,7 @@ static void receive_discord_sent(void *arg, const struct http_client_answer *ans
     json_decref(reply.json);
 }
 
-/* One of ours with that text: bots cannot read nonces afterwards. */
+/* Finds our message by its text: bots cannot read the nonces of messages. */
 static const char *find_message_by_text(const struct discord *self, const json_t *messages,
                                         const char *hash)
 {
@@ -835,7 +835,7 @@ static void receive_discord_probed(void *arg, const struct http_client_answer *a
     json_decref(reply.json);
 }
 
-/* Whoever it mentions, nobody is pinged. */
+/* Without allowed_mentions, nobody is pinged. */
 static json_t *message_body(const struct channel_outgoing *outgoing)
 {
     return json_pack("{s:o, s:{s:[]}, s:i}", "content", json_text(view_trim(outgoing->text)),

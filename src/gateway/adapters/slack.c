@@ -1,11 +1,11 @@
 /*
- * slack.c: bots of Slack, by Socket Mode, by the Events API, or by both.
+ * slack.c: the adapter for Slack bots: Socket Mode, the Events API, or both.
  *
- * auth.test, then apps.connections.open gives the address of a socket, once. Slack refreshes sockets every few hours:
- * the next one is opened and greeted before the old one is closed, so that nothing is missed between them. Every event
- * comes over one of the sockets and is acknowledged there, when it is recorded; one that is not comes again, three
- * times at most, so what was said while there was no socket is read from the history. The name of somebody new is
- * asked for before the message is recorded, but not for long.
+ * After auth.test, apps.connections.open returns the URL of a socket, which works once. Slack replaces sockets every
+ * few hours: the adapter opens the next one and waits for its greeting before it closes the old one, so that no event is
+ * lost. An event is acknowledged on its socket after it has been recorded. Slack repeats unacknowledged events at most
+ * three times; messages sent while no socket was open are therefore read from the history. The name of an unknown user
+ * is requested before the message is recorded, with a short timeout.
  */
 #include "gateway/adapters/slack.h"
 
@@ -28,14 +28,14 @@
 #define API_ROOT "https://slack.com/api"
 #define DOMAIN "slack.com"
 #define EVENTS_PORT 3100
-#define HELLO_MS 30000        /* from a connection to its greeting */
-#define NAME_MS 1500          /* that a message waits for the name of who wrote it */
-#define CROWD_MS 60000        /* after there were too many sockets */
-#define MAX_PENDING 512       /* events that wait for a name; what comes then is not acknowledged */
-#define MAX_NAMES 128         /* that are remembered */
-#define MAX_MISSED 256        /* places that are read after a time without a socket */
+#define HELLO_MS 30000        /* timeout of the greeting of a new socket */
+#define NAME_MS 1500          /* how long a message waits for its author's name */
+#define CROWD_MS 60000        /* wait after "too_many_websockets" */
+#define MAX_PENDING 512       /* events waiting for a name; further ones are not acknowledged */
+#define MAX_NAMES 128         /* names in the cache */
+#define MAX_MISSED 256        /* chats and threads read after a time without a socket */
 #define MISSED_LIMIT 200      /* messages of each */
-#define THREADS_MS 86400000LL /* threads that were spoken in since then are read, too */
+#define THREADS_MS 86400000LL /* threads with messages this recent are read, too */
 #define MAX_ID 64
 #define TOKEN_MAX 1024
 
@@ -47,16 +47,16 @@ struct unacknowledged {
     struct unacknowledged *next;
     json_t *event;
     char team[MAX_ID];
-    unsigned socket, request; /* where it is acknowledged; 0: nowhere */
+    unsigned socket, request; /* which one acknowledges it; 0: neither */
     char envelope[128];
-    int64_t deadline_ms; /* for the name; 0: it was not asked for */
+    int64_t deadline_ms; /* for the author's name; 0: not requested yet */
 };
 
 struct slack_name {
     char user[SLACK_MAX_ID], name[CHANNEL_MAX_ID];
 };
 
-/* Where messages may have been missed: of a chat, or of a thread in it. */
+/* A chat, or a thread in it, in which messages may have been missed. */
 struct missed_thread {
     char chat[SLACK_MAX_ID], thread[SLACK_MAX_ID], since[SLACK_MAX_ID];
 };
@@ -87,12 +87,12 @@ struct slack {
 
 /* ---- requests ---------------------------------------------------------------------------------- */
 
-/* What an answer says. Release it. */
+/* A parsed answer. Release json. */
 struct slack_reply {
     json_t *json;
     bool ok;
-    const char *error; /* "": this is not an answer of Slack */
-    int64_t wait_ms;   /* of a limit; 0: there is none */
+    const char *error; /* "": none, or not an answer of Slack */
+    int64_t wait_ms;   /* of a rate limit; 0: none */
 };
 
 static void read_slack_reply(const struct http_client_answer *answer, struct slack_reply *out)
@@ -126,7 +126,7 @@ static bool is_listed(const char *error, const char *const *list)
     return false;
 }
 
-/* No other answer comes before there is another token, or another setting of the app. */
+/* Errors that only another token or another setting of the app can fix. */
 static bool is_fatal(const char *error)
 {
     static const char *const errors[] = {"invalid_auth",
@@ -162,7 +162,6 @@ static void stop_slack(struct slack *self, const char *why)
     api_set_state(&self->api, CHANNEL_FATAL, why);
 }
 
-/* Whatever the call was for. */
 static void handle_slack_failure(struct slack *self, enum slack_secret secret,
                                  const struct http_client_answer *answer,
                                  const struct slack_reply *reply)
@@ -206,7 +205,7 @@ static void remember_user_name(struct slack *self, const char *user, struct etho
     snprintf(row->name, sizeof row->name, "%.*s", VIEW_ARG(name));
 }
 
-/* A name that cannot be had is the id. */
+/* Without a name the id is used. */
 static void receive_name(void *arg, const struct http_client_answer *answer)
 {
     struct slack *self = arg;
@@ -287,7 +286,7 @@ static struct unacknowledged *make_pending(json_t *event, struct ethos_view team
     return pending;
 }
 
-/* False: the name of the sender is still to come. */
+/* False: the sender's name has not arrived yet. */
 static bool find_sender_name(struct slack *self, struct unacknowledged *pending,
                              struct slack_message *message)
 {
@@ -305,7 +304,7 @@ static bool find_sender_name(struct slack *self, struct unacknowledged *pending,
     return find_user_name(self, message->user) != NULL && find_sender_name(self, pending, message);
 }
 
-/* False: it waits. */
+/* False: the event still waits for a name. */
 static bool record_pending(struct slack *self, struct unacknowledged *pending)
 {
     struct slack_message message;
@@ -323,7 +322,7 @@ static bool record_pending(struct slack *self, struct unacknowledged *pending)
     return ready;
 }
 
-/* In order: what follows waits with it. Returns when the first is due anyway. */
+/* Records events in order. Returns when the first one that waits is recorded without a name. */
 static int64_t record_all(struct slack *self)
 {
     while (self->first) {
@@ -355,7 +354,7 @@ static struct missed_thread *find_missed(struct slack *self, const char *chat, c
     return missed;
 }
 
-/* The later of two ts, which have as many digits. */
+/* Timestamps have the same number of digits, so they compare as text. */
 static void move_since(struct missed_thread *missed, const char *msg)
 {
     if (missed && strcmp(msg, missed->since) > 0)
@@ -374,8 +373,8 @@ static int add_missed_place(void *arg, const struct inbox_place *place)
 }
 
 /*
- * What was being read when the process died, or the socket, is read again from there: messages that came meanwhile say
- * nothing about those before them.
+ * If the process or the socket died while missed messages were being read, reading starts again at the stored cursor:
+ * newer messages in the inbox do not prove that older ones were read.
  */
 static void start_reading_missed(struct slack *self)
 {
@@ -397,7 +396,7 @@ static void start_reading_missed(struct slack *self)
         api_store_cursor(&self->api, "missed", latest);
 }
 
-/* When all is read, and recorded. */
+/* Clears the cursor after all missed messages were read and recorded. */
 static void finish_reading_missed(struct slack *self)
 {
     if (self->missed_count == 0 || self->missed_at < self->missed_count || self->first)
@@ -417,7 +416,7 @@ static void add_missed(struct slack *self, const struct missed_thread *missed, j
         queue_pending(self, pending);
 }
 
-/* History comes with the newest first, replies with the oldest. */
+/* conversations.history lists the newest message first, conversations.replies the oldest. */
 static void receive_missed(void *arg, const struct http_client_answer *answer)
 {
     struct slack *self = arg;
@@ -434,7 +433,7 @@ static void receive_missed(void *arg, const struct http_client_answer *answer)
         self->missed_ms = self->api.now_ms +
                           (reply.wait_ms > 0 ? reply.wait_ms : API_BACKOFF_MAX_MS / 4);
     else
-        self->missed_at++; // also when it is refused: there is nothing to read
+        self->missed_at++; // also after a refusal
     json_decref(reply.json);
 }
 
@@ -472,7 +471,7 @@ static void receive_hello(struct slack *self, unsigned socket, const json_t *jso
     self->next = 0;
     self->greeted = true;
     self->api.failures = 0;
-    if (connections > (refreshes ? 2 : 1)) // the old one is counted, too
+    if (connections > (refreshes ? 2 : 1)) // the old socket still counts
         snprintf(why, sizeof why,
                  "another program is connected with this SLACK_APP_TOKEN and receives some of the "
                  "messages; stop it");
@@ -481,7 +480,7 @@ static void receive_hello(struct slack *self, unsigned socket, const json_t *jso
         start_reading_missed(self);
 }
 
-/* Another socket takes its place, while this one goes on. */
+/* Opens another socket while this one stays in use. */
 static void receive_disconnect(struct slack *self, unsigned socket, const json_t *json)
 {
     struct ethos_view reason = json_view(json, "reason");
@@ -514,7 +513,7 @@ static void receive_envelope(struct slack *self, unsigned socket, json_t *json)
     if (view_eq_str(type, "events_api") && event) {
         queue_pending(self, pending);
     } else {
-        acknowledge(self, pending, true); // whatever it is, it is nothing for us
+        acknowledge(self, pending, true); // an event of no interest
         free_unacknowledged(pending);
     }
 }
@@ -543,7 +542,7 @@ static void handle_lost_socket(struct slack *self, const struct websocket_event 
         self->current = 0;
         self->greeted = false;
     } else {
-        return; // one that we closed
+        return; // a socket that we closed
     }
     if (self->phase == PHASE_FATAL || self->next)
         return;
@@ -599,7 +598,7 @@ static void receive_signed(struct slack *self, unsigned request, struct ethos_vi
     json_decref(json);
 }
 
-/* Not before it is known who we are: then nothing of ours is taken for a message. */
+/* Waits until the bot's own id is known, so that its own messages are recognized. */
 static void handle_requests(struct slack *self)
 {
     struct webhook_request request;
@@ -722,7 +721,7 @@ static void wake_slack(struct channel_adapter *adapter)
 
 /* ---- sending ----------------------------------------------------------------------------------- */
 
-/* Slack said no, and it will say so again; what it says is no doubt. */
+/* Maps an error of Slack to a result: most errors are final, some leave it unknown whether the message was sent. */
 static enum channel_result result_of_error(const struct api_send *send, const char *error)
 {
     static const char *const gone[] = {"message_not_found", NULL};
@@ -761,7 +760,7 @@ static void receive_slack_sent(void *arg, const struct http_client_answer *answe
     json_decref(reply.json);
 }
 
-/* Whether it is among the last messages; whoever wrote it, its metadata is ours alone. */
+/* The ts of the message with our id in its metadata, which only this app can set; or NULL. */
 static const char *find_message_by_id(const json_t *messages, const char *id)
 {
     size_t index;

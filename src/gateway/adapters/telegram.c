@@ -1,10 +1,10 @@
 /*
- * telegram.c: bots of Telegram, by long polling.
+ * telegram.c: the adapter for Telegram bots, by long polling.
  *
- * getMe, deleteWebhook, then getUpdates again and again: the offset of a poll acknowledges all updates before it, so
- * a poll begins only when those of the last one are recorded. The next update's id may be smaller than the last one
- * after a quiet week: nothing is dropped for its id, messages are told apart by chat and number. Texts go out plain:
- * with a parse mode one lone underscore fails the message.
+ * The phases are getMe, deleteWebhook, then getUpdates in a loop. The offset of a poll acknowledges all updates before
+ * it, so a poll starts only after the updates of the last one were recorded. After a quiet week update ids may restart
+ * with smaller numbers; duplicates are therefore recognized by chat and message number, not by update id. Texts are sent
+ * without a parse mode, in which a single unpaired underscore would make a message fail.
  */
 #include "gateway/adapters/telegram.h"
 
@@ -22,13 +22,13 @@
 
 #define PLATFORM "telegram"
 #define API_ROOT "https://api.telegram.org"
-#define POLL_SECONDS 50   /* that the platform waits for an update */
-#define POLL_MS 65000     /* that we wait for its answer */
-#define EMPTY_MS 1000     /* between two polls that bring nothing */
-#define RIVAL_MIN_MS 5000 /* after another program has polled with our token */
+#define POLL_SECONDS 50   /* how long Telegram waits for an update */
+#define POLL_MS 65000     /* timeout of that poll */
+#define EMPTY_MS 1000     /* between two polls without updates */
+#define RIVAL_MIN_MS 5000 /* wait after another program polled with this token */
 #define RIVAL_FAILURES 6  /* the longest back-off */
-#define MAX_UPDATES 100   /* of one answer, as the platform has it */
-#define MAX_WAIT_S 604800 /* that we believe of retry_after */
+#define MAX_UPDATES 100   /* of one answer; Telegram's limit */
+#define MAX_WAIT_S 604800 /* largest retry_after that is accepted */
 #define CURSOR "offset"
 
 enum telegram_phase { PHASE_ME, PHASE_WEBHOOK, PHASE_POLL, PHASE_FATAL };
@@ -44,14 +44,14 @@ struct telegram {
 
 /* ---- requests ---------------------------------------------------------------------------------- */
 
-/* What an answer says: result, or the error. Release it. */
+/* A parsed answer: result, or the error. Release json. */
 struct telegram_reply {
     json_t *json;
     const json_t *result; /* NULL: it failed */
-    int64_t error;        /* the platform's; 0: this is not an answer of the platform */
+    int64_t error;        /* Telegram's error code; 0: none */
     int64_t wait_ms;
     const char *description;
-    char moved_to[32]; /* the chat has this id now, or "" */
+    char moved_to[32]; /* the new id of the chat, or "" */
 };
 
 static void read_telegram_reply(const struct http_client_answer *answer, struct telegram_reply *out)
@@ -88,7 +88,7 @@ static void stop_telegram(struct telegram *self, const char *why)
     api_set_state(&self->api, CHANNEL_FATAL, why);
 }
 
-/* Whatever the call was for, these mean the same. */
+/* Handles the failed call of a phase. */
 static void handle_telegram_failure(struct telegram *self, const struct http_client_answer *answer,
                                     const struct telegram_reply *reply)
 {
@@ -119,7 +119,7 @@ static void handle_telegram_failure(struct telegram *self, const struct http_cli
 
 /* ---- messages ---------------------------------------------------------------------------------- */
 
-/* Texts of one message, as long as the batch. */
+/* The texts of one message of a batch. */
 struct message_texts {
     char chat[32], thread[32], msg[32], sender[32], name[CHANNEL_MAX_ID];
     struct str text;
@@ -140,7 +140,7 @@ static void copy_full_name(const json_t *from, char *out, size_t size)
              last.size > 0 ? " " : "", (int)utf8_head(last, most / 4), last.data ? last.data : "");
 }
 
-/* The piece of a text that an entity is, which counts UTF-16 code units. */
+/* The text of an entity, whose offset and length count UTF-16 code units. */
 static struct ethos_view entity_text(struct ethos_view text, const json_t *entity)
 {
     int64_t offset = json_integer_value(json_object_get(entity, "offset"));
@@ -163,7 +163,7 @@ static bool is_our_name(const struct telegram *self, struct ethos_view name)
     return view_eq_nocase(name, view_str(self->api.adapter.name));
 }
 
-/* A command names its bot behind an @, or is for every bot of the chat. */
+/* A command is for the bot named after its @, or for every bot of the chat. */
 static bool is_our_command(const struct telegram *self, struct ethos_view command)
 {
     const char *at = command.size > 0 ? memchr(command.data, '@', command.size) : NULL;
@@ -192,7 +192,7 @@ static bool is_addressed(const struct telegram *self, const json_t *message, str
     return is_us(self, json_object_get(json_object_get(message, "reply_to_message"), "from"));
 }
 
-/* "/new@our_bot" is "/new"; a command of another bot is no text for us. False: that is what it is. */
+/* Shortens "/new@our_bot" to "/new". False: the command is for another bot. */
 static bool append_addressed_text(const struct telegram *self, struct ethos_view text,
                                   struct str *out)
 {
@@ -221,7 +221,7 @@ static bool has_files(const json_t *message)
     return false;
 }
 
-/* False: not a message that anybody could answer. */
+/* False: not a message that can be answered. */
 static bool read_telegram_message(const struct telegram *self, const json_t *message, bool edited,
                                   struct message_texts *held, struct channel_message *out)
 {
@@ -237,7 +237,7 @@ static bool read_telegram_message(const struct telegram *self, const json_t *mes
         copy_number(json_object_get(message, "message_thread_id"), held->thread);
     copy_full_name(from, held->name, sizeof held->name);
     bool files = has_files(message);
-    // who writes as a group or a channel is nobody in particular
+    // sender_chat: written in the name of a group or channel
     if (!*held->chat || !*held->msg || !*held->sender || json_object_get(message, "sender_chat") ||
         (text.size == 0 && !files) || !append_addressed_text(self, text, &held->text))
         return false;
@@ -259,7 +259,7 @@ static bool read_telegram_message(const struct telegram *self, const json_t *mes
     return true;
 }
 
-/* Whoever pressed a button waits for a sign; we show none, but old messages may have some. */
+/* Telegram shows a button as busy until it is answered. We send no buttons, but old messages may have some. */
 static void answer_button(struct telegram *self, const json_t *query)
 {
     uint64_t id;
@@ -272,7 +272,7 @@ static void answer_button(struct telegram *self, const json_t *query)
                   api_ignore_answer, NULL, &id);
 }
 
-/* The updates are recorded together with where the next poll begins, or not at all. */
+/* Records the updates together with the offset of the next poll, in one transaction. */
 static bool record_updates(struct telegram *self, const json_t *updates)
 {
     char value[32];
@@ -360,9 +360,9 @@ static void receive_updates(void *arg, const struct http_client_answer *answer)
         api_set_state(&self->api, CHANNEL_UP, NULL);
         self->api.due_ms = self->api.now_ms;
         if (json_array_size(reply.result) == 0 && self->api.due_ms < self->began_ms + EMPTY_MS)
-            self->api.due_ms = self->began_ms + EMPTY_MS; // a server that does not wait
+            self->api.due_ms = self->began_ms + EMPTY_MS; // the server did not wait
         if (json_array_size(reply.result) > 0 && !record_updates(self, reply.result))
-            api_retry_later(&self->api, API_BACKOFF_MIN_MS); // they come again
+            api_retry_later(&self->api, API_BACKOFF_MIN_MS); // Telegram repeats them
     } else {
         handle_telegram_failure(self, answer, &reply);
     }
@@ -413,7 +413,7 @@ static void wake_telegram(struct channel_adapter *adapter)
 
 /* ---- sending ----------------------------------------------------------------------------------- */
 
-/* What the answer of sendMessage or editMessageText says about the message. */
+/* Handles the answer to sendMessage and editMessageText. */
 static void receive_telegram_sent(void *arg, const struct http_client_answer *answer)
 {
     struct api_send *send = arg;

@@ -220,7 +220,7 @@ await test('an address that is not Discord\'s is not asked; a token that is refu
     const { keys } = fixture, { gatewayUrl } = discord;
     discord.gatewayUrl = 'wss://gateway.discord.gg.evil.example';
     discord.live[0].ws.close(4009);
-    await fixture.state('discord', 'down', ({ why }) => why.includes('not its own'));
+    await fixture.state('discord', 'down', ({ why }) => why.includes('outside discord.gg'));
     discord.gatewayUrl = gatewayUrl;
     await fixture.stop();
     fixture.start();

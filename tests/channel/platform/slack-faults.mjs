@@ -209,7 +209,7 @@ await test('an address that is not Slack\'s is not asked, a ticket that is used 
     const [first] = slack.sockets;
     slack.socketUrl = 'wss://evil.example/link?ticket=x';
     first.ws.terminate();
-    await fixture.state('slack', 'down', ({ why }) => why.includes('not its own'));
+    await fixture.state('slack', 'down', ({ why }) => why.includes('outside slack.com'));
     slack.socketUrl = `${slack.origin.replace('http', 'ws')}/link?ticket=used-up`;
     await fixture.stop();
     fixture.start();
