@@ -51,7 +51,7 @@ static void emit_text_event(const struct answer_collector *self, enum agent_even
     self->each(self->arg, &event);
 }
 
-/* A call is known by its number; what is beyond the limit is told as a failure at the end. */
+/* The call with this number; NULL beyond AGENT_MAX_CALLS. */
 static struct answer_call *find_or_add_call(struct model_answer *self, unsigned item)
 {
     if (item >= AGENT_MAX_CALLS)
@@ -150,7 +150,7 @@ static void fail_answer(struct model_answer *self, const char *problem)
     replace_text(&self->problem, view_str(problem));
 }
 
-/* Calls that are whole move together; the others are gone. */
+/* Removes the calls that were not finished. */
 static void drop_partial_calls(struct model_answer *self)
 {
     size_t count = 0;
@@ -181,7 +181,7 @@ void model_answer_ask(struct model_answer *self, struct model *model,
         fail_answer(self, "the answer is too long");
     drop_partial_calls(self);
     if (str_code(&self->raw) != ETHOS_OK || self->failed)
-        str_clear(&self->raw); // rebuilt from text and calls then
+        str_clear(&self->raw); // the next request is built from text and calls
 }
 
 const char *model_answer_error_code(enum model_error error)

@@ -1,5 +1,5 @@
 /*
- * configured_model.c: the model that the settings name, and where its key comes from.
+ * configured_model.c: the model and API key from the settings.
  */
 #include "agent/configured_model.h"
 
@@ -46,7 +46,7 @@ static void set_key(struct configured_model *out, struct ethos_view key, const c
     out->key_source = out->key_source_text;
 }
 
-/* config.yaml of other programs of the family: the key itself, or where it is below secrets/. */
+/* apiKey in config.yaml: the key itself, or the name of a file in secrets/. */
 static int find_config_key(struct ethos *ethos, const struct config *home,
                            struct configured_model *out, struct ethos_error *error)
 {
@@ -106,7 +106,8 @@ static int find_stored_key(struct ethos *ethos, const struct provider *provider,
     int code = agent_read_private(ethos, KEYS_FILE, &text, error);
     if (code == ETHOS_OK)
         code = yaml_parse(str_view(&text), KEYS_FILE, &arena, &table, error);
-    snprintf(name, sizeof name, "%s", provider->name); // a provider without a variable of its own
+    snprintf(name, sizeof name, "%s",
+             provider->name); // for providers without an environment variable
     const char *value = code == ETHOS_OK ? yaml_get(&table, name) : NULL;
     for (size_t i = 0;
          code == ETHOS_OK && !value && i < PROVIDER_MAX_VARIABLES && provider->key_variables[i];
@@ -144,7 +145,7 @@ static int find_provider_key(struct ethos *ethos, const struct provider *provide
     return code;
 }
 
-/* The name under which keys.yaml has it: its first variable, else its own name. */
+/* The key's name in keys.yaml: the provider's first environment variable, else its own name. */
 static const char *stored_key_name(const struct provider *provider)
 {
     return provider->key_variables[0] ? provider->key_variables[0] : provider->name;

@@ -1,5 +1,5 @@
 /*
- * conversation.c: the messages of a session as a model gets them, and recording new ones.
+ * conversation.c: loading a session's messages for a model, and recording new ones.
  */
 #include "agent/conversation.h"
 
@@ -14,7 +14,7 @@
 #include "base/view.h"
 
 #define BYTES_PER_TOKEN 4 /* of English text and code, about */
-#define MESSAGE_TOKENS 8  /* of what a wire puts around a message */
+#define MESSAGE_TOKENS 8  /* overhead of a message in a request */
 #define NO_ANSWER "(no answer: it was interrupted)"
 
 /* ---- one message ------------------------------------------------------------------------------ */
@@ -24,7 +24,7 @@ static bool has_role(const struct ethos_message *message, const char *role)
     return strcmp(message->role, role) == 0;
 }
 
-/* The arguments of a stored call as text: the same bytes whenever they are made. */
+/* Prints the arguments of a stored call, always as the same bytes. */
 static int print_input(struct arena *arena, const json_t *input, struct ethos_view *out)
 {
     struct str text;
@@ -67,7 +67,7 @@ static int read_calls(struct arena *arena, const char *text, struct model_messag
     return code;
 }
 
-/* What our blocks say of a message. */
+/* Reads the content blocks that ethos added to a message. */
 static int read_blocks(struct arena *arena, const char *text, struct model_message *out,
                        struct ethos_view *recalled)
 {
@@ -90,7 +90,7 @@ static int read_blocks(struct arena *arena, const char *text, struct model_messa
     return code;
 }
 
-/* What recall found stands before the text, in the message itself. */
+/* Puts the recalled notes before the text of the message. */
 static int join_recalled(struct arena *arena, struct ethos_view recalled, struct ethos_view *text)
 {
     if (recalled.size == 0)
@@ -100,7 +100,7 @@ static int join_recalled(struct arena *arena, struct ethos_view recalled, struct
     return joined ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* Somebody else's text, as data. */
+/* Fences text from others, so that a model reads it as data. */
 static int fence_view(struct conversation *self, const char *source, enum trust trust,
                       struct ethos_view *text)
 {
@@ -113,7 +113,7 @@ static int fence_view(struct conversation *self, const char *source, enum trust 
     return code;
 }
 
-/* What a person says, and below it the files that come along, as data. */
+/* Fences the files attached below the person's own text. */
 static int fence_attached(struct conversation *self, struct ethos_view *text)
 {
     struct ethos_view said = attachment_said(*text),
@@ -128,7 +128,7 @@ static int fence_attached(struct conversation *self, struct ethos_view *text)
     return joined ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* How far the text of a tool is trusted. Messages that do not say are those of earlier versions. */
+/* Fences a tool's result by how far it is trusted. Messages without blocks are from earlier versions. */
 static int fence_result(struct conversation *self, const struct ethos_message *message,
                         struct ethos_view *text)
 {

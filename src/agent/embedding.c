@@ -1,5 +1,5 @@
 /*
- * embedding.c: the server of memory.options.embedder. Its key is found as that of a model is.
+ * embedding.c: calling the server of memory.options.embedder, with the API key of its provider.
  */
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "agent/models/embed.h"
 #include "memory/recall/remote_meaning.h"
 
-/* OpenAI's own address has OpenAI's key; another one that of openai-compat. */
+/* The provider whose key is used: openai for OpenAI's own address, else openai-compat. */
 static const char *embedder_provider(const struct service_embedder *embedder)
 {
     return embedder->is_ollama ? "ollama" : *embedder->url ? "openai-compat" : "openai";
@@ -26,7 +26,7 @@ static int embed_texts(struct ethos *ethos, const struct service_embedder *given
         settings.model = given->model;
         if (*given->url && (!settings.base_url || strcmp(given->url, settings.base_url) != 0)) {
             settings.base_url = given->url;
-            settings.key = NULL; // which is for another host
+            settings.key = NULL; // the key is for another host
         }
         settings.connect_ms = settings.first_byte_ms = settings.idle_ms = wait_ms;
         code = embedder_open(&settings, 0, &embedder, error);

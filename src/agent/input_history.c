@@ -1,5 +1,5 @@
 /*
- * input_history.c: what people typed in a folder.
+ * input_history.c: the history of messages typed in a folder.
  */
 #include "agent/input_history.h"
 
@@ -19,7 +19,7 @@
 
 #define HASH_DIGITS 12
 
-/* A line end is \n, a backslash \\. */
+/* One message per line: a line end is written as \n, a backslash as \\. */
 static void append_escaped_line(struct ethos_view message, struct str *out)
 {
     for (size_t i = 0; i < message.size; i++) {
@@ -40,7 +40,7 @@ static void append_unescaped_line(struct ethos_view line, struct str *out)
     }
 }
 
-/* The newest lines; a file that grew too long is written anew with them. */
+/* Passes on the newest lines. A file that grew too long is replaced by them. */
 static int read_history_lines(struct input_history *self, struct ethos_view text,
                               input_history_fn *each, void *arg, struct ethos_error *error)
 {

@@ -1,5 +1,5 @@
 /*
- * session.c: what a turn knows of its session.
+ * session.c: reading and creating the session of a turn.
  */
 #include "agent/session.h"
 
@@ -15,7 +15,7 @@
 
 #define ACTIVE_PERSONALITY "activePersonality" /* in the metadata */
 
-/* The member activePersonality of the metadata wins over the column, as in other programs of the family. */
+/* activePersonality in the metadata takes precedence over the column. */
 static void read_metadata(struct agent_session *self, const struct ethos_session *row)
 {
     json_t *metadata = NULL;
@@ -106,7 +106,7 @@ int agent_session_open(struct ethos *ethos, const struct ethos_request *request,
         code = store->ops->get_by_key(store, key, copy_session_id, out_id, error);
     if (code == ETHOS_NOTFOUND)
         code = make_session(ethos, store, request, key, out_id, error);
-    if (code == ETHOS_EXISTS) // somebody made it meanwhile
+    if (code == ETHOS_EXISTS) // another process created it
         code = store->ops->get_by_key(store, key, copy_session_id, out_id, error);
     return code;
 }

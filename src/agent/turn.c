@@ -54,7 +54,7 @@ struct turn {
     struct prompt prompt;
     struct updates updates;
     struct toolbox toolbox;
-    struct turn_record record; /* of a turn that goes on after a crash */
+    struct turn_record record; /* of a turn that continues after a crash */
     json_t *toolset;
     char top[PATH_MAX], skills[PROJECT_SKILL_FOLDERS][PATH_MAX];
     char *notes_folder, *query;
@@ -119,7 +119,7 @@ static const char *find_shown_revision(void *arg, const char *store, const char 
     return prompt_shown_revision(&self->prompt, ethos_turn_context(self->memory), store, key);
 }
 
-/* toolset.yaml of the personality names the tools that it has; without the file it has all. */
+/* toolset.yaml lists the personality's tools; without the file it has all of them. */
 static int read_toolset(struct turn *self)
 {
     char path[ETHOS_MAX_ID + 32];
@@ -145,7 +145,7 @@ static int read_toolset(struct turn *self)
     return ETHOS_OK;
 }
 
-/* The project, the notes of its memory, the skills. */
+/* Adds the folders that file tools may read: the project, its notes, the skills. */
 static void add_roots(struct turn *self, struct toolbox_setup *setup)
 {
     const struct ethos_context *context = ethos_turn_context(self->memory);
@@ -240,7 +240,7 @@ static int append_session_message(struct turn *self, struct ethos_message messag
     return code;
 }
 
-/* With what recall found for it, which is sent again in later turns as it is, and whether it is somebody else's. */
+/* Records the question with the recalled notes, which later turns send again unchanged, and with its trust. */
 static int record_question(struct turn *self)
 {
     struct str blocks;
@@ -261,7 +261,7 @@ static int record_question(struct turn *self)
     return code;
 }
 
-/* Arguments that are no JSON object stay in the raw answer alone. */
+/* Arguments that are not a JSON object are kept only in the raw answer. */
 static json_t *parse_call_input(const struct answer_call *call)
 {
     json_t *input = NULL;
@@ -385,7 +385,7 @@ static void ask_for_answer(struct turn *self, struct model_answer *answer)
     add_turn_usage(self, &answer->usage);
 }
 
-/* A conversation that is too long is cut to half of it, once. */
+/* Drops the older half of a conversation that is too long, once per turn. */
 static bool drop_older_half(struct turn *self, const struct model_answer *answer)
 {
     size_t middle = conversation_halve(&self->conversation, self->first);
@@ -426,7 +426,7 @@ static int run_call(struct turn *self, const struct answer_call *call)
     return code;
 }
 
-/* Every call gets a result, also of an answer that was cut short: a model accepts nothing else. */
+/* Records a result for every call, even of an answer that was cut short; models require it. */
 static int run_calls(struct turn *self, const struct model_answer *answer)
 {
     int code = ETHOS_OK;
@@ -521,7 +521,7 @@ static int run_agent_steps(struct turn *self)
 
 /* ---- remember and account ---------------------------------------------------------------------- */
 
-/* What was not applied is told to the model once, in its next prompt. */
+/* Stores the updates that failed; the next prompt tells the model about them once. */
 static int store_not_applied(struct turn *self)
 {
     json_t *metadata = NULL;
@@ -552,13 +552,14 @@ static int store_not_applied(struct turn *self)
 
 static int record_turn(struct turn *self)
 {
-    const struct ethos_origin origin = {.actor = turn_actor(self),
-                                        .trust = trust_name(TRUST_AGENT), // others were proposed
-                                        .via = self->setup->via,
-                                        .source = "tool",
-                                        .session = self->question->session,
-                                        .session_key = self->session.key,
-                                        .op_id = self->id};
+    const struct ethos_origin origin = {
+        .actor = turn_actor(self),
+        .trust = trust_name(TRUST_AGENT), // untrusted updates were proposed
+        .via = self->setup->via,
+        .source = "tool",
+        .session = self->question->session,
+        .session_key = self->session.key,
+        .op_id = self->id};
     int code = updates_apply(&self->updates, &origin, self->error);
     if (code == ETHOS_OK)
         code = store_not_applied(self);
@@ -589,9 +590,9 @@ static int record_usage(struct turn *self)
     return self->store->ops->update(self->store, self->question->session, &patch, self->error);
 }
 
-/* ---- going on after a crash -------------------------------------------------------------------- */
+/* ---- continuing after a crash -------------------------------------------------------------------- */
 
-/* An update that was only queued is checked and queued anew. *out_done: it is accepted. */
+/* Checks and queues an interrupted memory update again. *out_done: it was accepted. */
 static int requeue_write(struct turn *self, const json_t *call, struct str *out, bool *out_done)
 {
     struct str arguments;
@@ -606,7 +607,7 @@ static int requeue_write(struct turn *self, const json_t *call, struct str *out,
     return code == ETHOS_OK ? str_code(out) : code;
 }
 
-/* The updates that were waiting then, in their order. */
+/* Queues the updates again that were waiting when the turn was interrupted, in their order. */
 static int requeue_writes(struct turn *self)
 {
     struct str result;
@@ -622,7 +623,8 @@ static int requeue_writes(struct turn *self)
     return code == ETHOS_OK ? ETHOS_OK : err_nomem(self->error);
 }
 
-/* A model accepts no call without a result. One that changed nothing yet gets its own; of others nobody can tell. */
+/* Models require a result for every call. A memory update had no effect yet and is queued again; any other call may or
+ * may not have taken effect. */
 static int record_missing_result(struct turn *self, const json_t *call, struct str *result)
 {
     bool done = false;
@@ -666,7 +668,7 @@ static int continue_interrupted_turn(struct turn *self)
 
 /* ---- the turn ---------------------------------------------------------------------------------- */
 
-/* What the person said is recorded, also when memory cannot be read. */
+/* Records the question even if memory cannot be read. */
 static int prefetch_and_record(struct turn *self)
 {
     struct ethos_error prefetch_error = {0};
@@ -707,7 +709,7 @@ static int run_stages(struct turn *self)
     return code == ETHOS_OK && !self->record.has_answer ? run_agent_steps(self) : code;
 }
 
-/* What was remembered before a failure stays remembered; the first failure is the one that is told. */
+/* Applies the queued updates even after a failure. The first failure is the one that is reported. */
 static int finish_turn(struct turn *self, int code)
 {
     struct ethos_error later = {0};

@@ -1,5 +1,5 @@
 /*
- * turn_record.c: what a turn has recorded in its session.
+ * turn_record.c: finding what an interrupted turn has already recorded in its session.
  */
 #include "agent/turn_record.h"
 
@@ -32,7 +32,7 @@ static void read_recorded_answer(struct turn_record *self, const struct ethos_me
     json_decref(calls);
 }
 
-/* Its call is no longer open; a memory update that was accepted is waiting. */
+/* Closes the call of a result. An accepted memory update is still waiting to be applied. */
 static void read_recorded_result(struct turn_record *self, const struct ethos_message *message)
 {
     size_t index;

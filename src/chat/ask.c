@@ -1,6 +1,6 @@
 /*
- * ask.c: ethos ask: one turn. The answer goes to standard output as it arrives, everything else to standard error;
- * with --json each event is a line.
+ * ask.c: ethos ask: one turn. The answer is streamed to standard output, everything else goes to standard error. With
+ * --json each event is one line.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,15 +21,15 @@ struct ask_run {
     const struct surface_start *start;
     struct str question;
     bool out_is_terminal, err_is_terminal;
-    bool wrote;      /* some of the answer is out */
-    bool after_tool; /* the next text is a paragraph of its own */
-    char last;       /* character of the answer that is out */
-    bool failed;     /* with --json: the error is out */
+    bool wrote;      /* part of the answer has been printed */
+    bool after_tool; /* the next text starts a new paragraph */
+    char last;       /* last printed character of the answer */
+    bool failed;     /* with --json: the error has been printed */
 };
 
 /* ---- the question ------------------------------------------------------------------------------ */
 
-/* A pipe or a file, which ends; a terminal or /dev/null says nothing. */
+/* Whether standard input is a pipe or a file, not a terminal or /dev/null. */
 static bool has_piped_input(void)
 {
     struct stat info;
@@ -53,7 +53,7 @@ static int read_question(struct ask_run *self, struct ethos_error *error)
     if (!dash)
         str_add(&self->question, view_trim(text));
     if (!view_blank(str_view(&input))) {
-        if (self->question.size > 0) // the question is what was typed
+        if (self->question.size > 0) // the arguments are the question
             agent_attach(VIEW("standard input"), str_view(&input), &self->question);
         else
             str_add(&self->question, view_trim_end(str_view(&input)));
@@ -91,7 +91,7 @@ static void end_answer_line(struct ask_run *self)
     self->last = '\n';
 }
 
-/* A line for a person, beside the answer. */
+/* Prints a line for the person, apart from the answer. */
 static void print_side_note(struct ask_run *self, struct ethos_view text)
 {
     if (self->start->quiet)
@@ -102,7 +102,7 @@ static void print_side_note(struct ask_run *self, struct ethos_view text)
     fputc('\n', stderr);
 }
 
-/* How what was remembered is taken back. */
+/* The command that undoes what was remembered. */
 static const char *find_undo_command(const json_t *changes)
 {
     bool memory = false, user = false, notes = false;
@@ -222,7 +222,7 @@ static int run_ask_turn(struct ask_run *self, struct conversation_choice *choice
     int code = agent_turn(&setup, &question, start->json ? print_json_event : print_event, self,
                           error);
     if (shutdown_signal() || (code != ETHOS_OK && self->failed))
-        *error->text = '\0'; // the person knows, or the event said it
+        *error->text = '\0'; // already known or printed
     return code;
 }
 
@@ -245,6 +245,6 @@ int chat_ask(const struct surface_start *start, struct ethos_error *error)
         code = run_ask_turn(&self, &choice, error);
     conversation_choice_release(&choice);
     str_release(&self.question);
-    shutdown_restore_signals(false); // a signal that came has its effect now
+    shutdown_restore_signals(false); // now a pending signal takes effect
     return code;
 }

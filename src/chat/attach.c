@@ -1,5 +1,5 @@
 /*
- * attach.c: files that a message names.
+ * attach.c: attaching the files that a message names with @FILE.
  */
 #include "chat/attach.h"
 
@@ -36,7 +36,7 @@ static int open_attached_file(const char *name, const char *folder)
     return size < PATH_MAX ? os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0) : -1;
 }
 
-/* What ends a sentence is no part of the path, unless there is such a file. */
+/* Punctuation after the path is not part of it, unless such a file exists. */
 static int attach_file(char *name, const char *folder, struct str *out, struct ethos_error *error)
 {
     struct stat info;

@@ -1,5 +1,5 @@
 /*
- * commands.c: the commands of a conversation, and those of them that only look.
+ * commands.c: the table of a conversation's commands, and those that only show something.
  */
 #include <string.h>
 

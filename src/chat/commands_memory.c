@@ -94,7 +94,7 @@ static void append_option(const char *argv[], size_t *count, const char *name, c
     }
 }
 
-/* The editor's command is one of this program: it merges, and loses no text. */
+/* Runs ethos memory edit or ethos notes edit, which merges changes made in the meantime. */
 static void edit_memory(struct chat_talk *self, struct ethos_view name)
 {
     char note[ETHOS_MAX_KEY + 1];
@@ -163,7 +163,7 @@ static void show_undone(struct chat_talk *self, const json_t *rows)
     }
 }
 
-/* What this conversation changed since the turn began, whatever came later. */
+/* Undoes what this conversation changed in a scope since the turn began. */
 static bool undo_turn_in_scope(struct chat_talk *self, const char *scope, const char *since)
 {
     struct op_result result;

@@ -1,5 +1,5 @@
 /*
- * commands_pending.c: the commands of a conversation that decide what is remembered, and whose words count.
+ * commands_pending.c: /pending and /accept: deciding about changes and instructions that wait for approval.
  */
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static void show_diff(struct chat_talk *self, struct ethos_view diff)
     }
 }
 
-/* *out_hash is that of what was shown. False: there is no such change, and that is shown. */
+/* Shows a change and copies its id and hash. False: there is none, which is shown. */
 static bool show_change(struct chat_talk *self, const char *id, char out_id[ID_ROOM],
                         char out_hash[80])
 {
@@ -99,7 +99,7 @@ static void decide_pending(struct chat_talk *self, const char *operation, const 
     op_result_release(&result);
 }
 
-/* The editor's command is one of this program. */
+/* Runs ethos pending edit. */
 static void edit_pending(struct chat_talk *self, const char *id)
 {
     const char *argv[EDIT_WORDS] = {"/proc/self/exe", "pending", "edit", id};

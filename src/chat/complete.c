@@ -1,5 +1,5 @@
 /*
- * complete.c: what the word before the cursor can become.
+ * complete.c: completing the word before the cursor.
  */
 #include "chat/complete.h"
 
@@ -22,7 +22,7 @@ struct completion_search {
     struct completion *out;
     struct ethos_view word;
     int folder;
-    const char *above; /* of files: what stands before the name */
+    const char *above; /* for files: the folder before the name */
     const char *name;
 };
 
@@ -68,7 +68,7 @@ static int add_file_candidate(void *arg, const char *name)
     return 0;
 }
 
-/* The word is @FOLDER/NAME, as far as it was typed. */
+/* Completes a word of the form @FOLDER/NAME. */
 static void add_file_candidates(struct completion_search *self, const char *base)
 {
     char path[PATH_MAX], folder[2 * PATH_MAX];
@@ -89,7 +89,7 @@ static void add_file_candidates(struct completion_search *self, const char *base
     os_close(self->folder);
 }
 
-/* ---- commands, and what they are about ----------------------------------------------------------- */
+/* ---- commands and their arguments ----------------------------------------------------------- */
 
 static void add_row_candidates(struct completion_search *self, struct chat_talk *talk,
                                const char *operation, const char *list, const char *member,

@@ -1,5 +1,5 @@
 /*
- * conversation_choice.c: which session, personality and model a command talks in.
+ * conversation_choice.c: choosing the session, personality and model of a command.
  */
 #include "chat/conversation_choice.h"
 
@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/view.h"
 
-/* The session of the folder; dry_run: "" when there is none, and none is made. */
+/* Finds or creates the session of the folder. dry_run: none is created, and the id may be "". */
 static int find_folder_session(struct conversation_choice *self, bool fresh, bool dry_run,
                                struct ethos_error *error)
 {
@@ -36,7 +36,7 @@ static int find_folder_session(struct conversation_choice *self, bool fresh, boo
     return code;
 }
 
-/* That of the call, else of the session, else the active one. */
+/* Uses the personality of the call, else of the session, else the active one. */
 static int find_personality(struct conversation_choice *self, struct ethos_error *error)
 {
     struct agent_session session = {0};
@@ -75,7 +75,7 @@ static int run_personality_operation(struct conversation_choice *self, const cha
     return code;
 }
 
-/* A personality that comes with the program is made in the home when it is used first. */
+/* Creates a built-in personality in the home on its first use. */
 static int create_builtin_personality(struct conversation_choice *self, bool dry_run,
                                       struct ethos_error *error)
 {

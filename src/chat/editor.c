@@ -1,5 +1,5 @@
 /*
- * editor.c: the input in an editor.
+ * editor.c: editing the input in an external editor.
  */
 #include "chat/editor.h"
 

@@ -1,9 +1,8 @@
 /*
  * live.c: a conversation in a terminal whose cursor can be moved.
  *
- * This thread reads keys and paints; another one talks (turn_thread.h). What it waits for: keys, signals, notices of
- * that thread, and the moments when silence means something: a lone Esc, a resize that is over, a question that may
- * be answered.
+ * This thread reads keys and paints; another thread runs turns and commands (turn_thread.h). It waits for keys, signals,
+ * notices of the other thread, and deadlines: after a lone Esc, after a resize, and before keys answer a question.
  */
 #include "chat/live.h"
 
@@ -31,12 +30,12 @@
 #include "chat/program.h"
 #include "chat/turn_thread.h"
 
-#define PAINT_MS 33     /* between two frames of an answer that arrives */
-#define STATUS_MS 1000  /* between two of its seconds */
-#define RESIZE_MS 50    /* of quiet before the new size counts */
-#define QUESTION_MS 500 /* of silence before keys answer a question */
-#define LEAVE_MS 2000   /* between two Ctrl-C that leave */
-#define COMMAND_MS 500  /* before a command has a status */
+#define PAINT_MS 33     /* between two frames while an answer arrives */
+#define STATUS_MS 1000  /* between two updates of the status */
+#define RESIZE_MS 50    /* without another resize, before the new size is used */
+#define QUESTION_MS 500 /* without a key, before keys answer a question */
+#define LEAVE_MS 2000   /* within which a second Ctrl-C leaves */
+#define COMMAND_MS 500  /* before the status of a command is shown */
 #define BELL_MS 30000   /* a turn that took longer ends with a bell */
 #define MAX_READ 65536  /* bytes of keys at once */
 #define MAX_STATUS 8192 /* bytes */
@@ -112,7 +111,7 @@ static struct ethos_view make_status(struct live *self, int64_t now)
     return str_view(&self->status);
 }
 
-/* What was being typed when the question came is no answer to it. */
+/* Keys answer a question only after a pause, so that text being typed does not. */
 static void open_answer_keys(struct live *self, int64_t now)
 {
     if (self->asks && now - self->key_ms >= QUESTION_MS)
@@ -141,7 +140,7 @@ static void paint_screen(struct live *self, int64_t now)
         schedule_paint(self, self->key_ms + QUESTION_MS);
 }
 
-/* ---- what somebody said ------------------------------------------------------------------------ */
+/* ---- input ------------------------------------------------------------------------ */
 
 static void submit_input(struct live *self, struct ethos_view text)
 {
@@ -200,7 +199,7 @@ static void send_queued(struct live *self)
     drop_first_queued(self);
 }
 
-/* After an abort nothing is sent: what waited stands before the draft. */
+/* After an abort the queued messages are not sent but put before the draft. */
 static void return_queued(struct live *self)
 {
     struct str text;
@@ -217,7 +216,7 @@ static void return_queued(struct live *self)
     str_release(&text);
 }
 
-/* The newest message that waits comes back into the empty input. */
+/* Moves the newest queued message back into the empty input. */
 static bool edit_last_queued(struct live *self)
 {
     if (self->queued_count == 0 || self->edit.text.size > 0)
@@ -249,7 +248,7 @@ static void leave_conversation(struct live *self)
     self->leaving = true;
 }
 
-/* ---- programs that get the terminal ------------------------------------------------------------ */
+/* ---- programs that use the terminal ------------------------------------------------------------ */
 
 static void begin_pause(struct live *self)
 {
@@ -273,7 +272,7 @@ static void end_pause(struct live *self)
     schedule_paint(self, 0);
 }
 
-/* Signals that a program in our place caused: those that end us stay. */
+/* after_program: drops signals caused by a program in the foreground, except those that end ethos. */
 static void read_signals(struct live *self, bool after_program);
 
 static void block_signal(int signal, bool blocks)
@@ -287,7 +286,7 @@ static void block_signal(int signal, bool blocks)
 static int run_program(struct live *self, const char *const argv[])
 {
     begin_pause(self);
-    block_signal(SIGTSTP, false); // who stops the program stops us
+    block_signal(SIGTSTP, false); // Ctrl-Z stops both programs
     int status = program_run_here(argv);
     block_signal(SIGTSTP, true);
     read_signals(self, true);
@@ -299,7 +298,7 @@ static void suspend_program(struct live *self)
 {
     begin_pause(self);
     block_signal(SIGTSTP, false);
-    kill(0, SIGTSTP); // here it stops, and goes on
+    kill(0, SIGTSTP); // stops here until SIGCONT
     block_signal(SIGTSTP, true);
     read_signals(self, true);
     end_pause(self);
@@ -322,7 +321,7 @@ static void handle_interrupt(struct live *self, int64_t now)
     }
 }
 
-/* The candidates above the input: one in each line if something is to be said of them. */
+/* Prints the candidates above the input: one per line if they have remarks. */
 static void show_candidates(struct live *self, const struct completion *completion)
 {
     size_t index;
@@ -407,7 +406,7 @@ static void handle_control(struct live *self, char letter, int64_t now)
     }
 }
 
-/* Keys that the editor has no use for. */
+/* Handles keys that the line editor ignores. */
 static void handle_command_key(struct live *self, const struct key *key, int64_t now)
 {
     if (key->kind == KEY_ESCAPE)
@@ -418,7 +417,7 @@ static void handle_command_key(struct live *self, const struct key *key, int64_t
         handle_control(self, key->letter, now);
 }
 
-/* Nothing but these letters answers: not Enter, which somebody may press without having read. */
+/* Only y and n answer. Enter does not: it might be pressed without reading the question. */
 static void handle_answer(struct live *self, const struct key *key)
 {
     char letter = key->kind == KEY_CHARACTER ? *key->text.data : '\0';
@@ -491,14 +490,14 @@ static void read_keys(struct live *self)
     if (got > 0)
         keys_feed(&self->keys, view_of(bytes, (size_t)got), os_monotonic_ms());
     else
-        self->screen.gone = true; // nobody types any more
+        self->screen.gone = true; // end of input
 }
 
 /* ---- signals ----------------------------------------------------------------------------------- */
 
 static void handle_end_signal(struct live *self, int number)
 {
-    if (self->ended_by) { // it was asked before
+    if (self->ended_by) { // a second signal ends at once
         tty_leave();
         block_signal(number, false);
         raise(number);
@@ -516,7 +515,7 @@ static void handle_signal(struct live *self, int number)
     case SIGTSTP:
         suspend_program(self);
         break;
-    case SIGCONT: // whoever stopped us may have used the terminal
+    case SIGCONT: // the terminal may have been used meanwhile
         tty_leave();
         end_pause(self);
         break;
@@ -541,7 +540,7 @@ static void read_signals(struct live *self, bool after_program)
     }
 }
 
-/* ---- what the other thread says ---------------------------------------------------------------- */
+/* ---- notices of the other thread ---------------------------------------------------------------- */
 
 static void handle_notice(struct live *self, const struct notice *notice)
 {
@@ -711,7 +710,7 @@ static void show_greeting(struct live *self)
     str_release(&line);
 }
 
-/* The folder's name, as far as a title can show it. */
+/* Sets the terminal's title to the folder's name. */
 static void set_title(struct live *self)
 {
     struct str title, safe;

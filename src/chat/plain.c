@@ -1,8 +1,8 @@
 /*
- * plain.c: a conversation line by line, for a terminal without cursor movement, a screen reader, a pipe.
+ * plain.c: a conversation line by line, for pipes, screen readers and terminals without cursor movement.
  *
- * The terminal's own line editing reads the input, and output is only ever appended. Into a pipe or file goes the
- * answer as the model wrote it, and what is not the answer to standard error.
+ * The terminal edits the input line, and output is only appended. If standard output is not a terminal, it gets the
+ * unformatted answer, and everything else goes to standard error.
  *
  * SIGINT, SIGTERM and SIGHUP are read from a descriptor, which also aborts a turn while it is readable.
  */
@@ -27,7 +27,7 @@
 #include "chat/program.h"
 #include "chat/talk.h"
 
-#define PLAIN_COLUMNS 80 /* of a rule; the terminal wraps paragraphs */
+#define PLAIN_COLUMNS 80 /* width of a rule; the terminal wraps paragraphs */
 #define LEAVE_MS 2000    /* between two Ctrl-C that leave */
 
 struct plain {
@@ -40,7 +40,7 @@ struct plain {
     bool bell;         /* after an answer */
     bool failed;       /* an input, when nobody types */
     bool at_end;       /* of the input */
-    bool command;      /* what was typed is one: its lines are what was asked for */
+    bool command;      /* a command is running: its lines go to standard output */
     int64_t interrupted_ms;
     struct str input; /* bytes that were read */
     size_t used;      /* of them */
@@ -52,7 +52,7 @@ struct plain {
 
 /* ---- output ------------------------------------------------------------------------------------ */
 
-/* Beside the answer. */
+/* Where lines other than the answer go. */
 static FILE *notes_file(const struct plain *self)
 {
     return self->out_terminal ? stdout : stderr;
@@ -195,7 +195,7 @@ static void show_event(void *arg, const struct agent_event *event)
 
 /* ---- signals ----------------------------------------------------------------------------------- */
 
-/* Reads what came; true for an interrupt. */
+/* Reads pending signals. True: an interrupt. */
 static bool read_signals(struct plain *self)
 {
     struct signalfd_siginfo info;
@@ -224,7 +224,7 @@ static void read_input_bytes(struct plain *self)
         self->at_end = true;
 }
 
-/* Drops what was used, and gives the next line. */
+/* Removes the last line from the input and returns the next one. */
 static bool take_input_line(struct plain *self, struct ethos_view *out)
 {
     if (self->used > 0) {
@@ -273,7 +273,7 @@ static bool is_continued_line(struct ethos_view line)
     return count % 2 == 1;
 }
 
-/* A message: a line, and those after it while they end with a backslash. */
+/* Reads a message: a line, continued while lines end with a backslash. */
 static enum line_result read_input_message(struct plain *self, struct str *out)
 {
     struct ethos_view line;
@@ -321,7 +321,7 @@ static int run_program(void *arg, const char *const argv[])
 
 /* ---- the conversation -------------------------------------------------------------------------- */
 
-/* Ctrl-C at the prompt: the terminal has dropped the line; the second one leaves. */
+/* Ctrl-C at the prompt drops the line; a second one leaves. */
 static void handle_interrupt(struct plain *self)
 {
     int64_t now = os_monotonic_ms();
@@ -341,7 +341,7 @@ static void handle_message(struct plain *self, struct ethos_view message)
     }
     self->command = talk_is_command(view_trim(message));
     talk_input(self->talk, message);
-    read_signals(self); // one that aborted the turn has had its effect
+    read_signals(self); // the signal that aborted the turn
     self->failed = self->failed || self->talk->failed;
     if (self->bell && self->out_terminal && !self->command && !self->start->quiet)
         fputc('\a', stdout);

@@ -79,7 +79,7 @@ static bool read_hidden_line(char *out, size_t size)
     return read;
 }
 
-/* A number of the list from 1, or what was typed instead of one. -1: there is no more input. */
+/* Asks for a number of a list. 0: something else was typed. -1: end of input. */
 static long ask_choice(const char *question, size_t count, char typed[MAX_LINE])
 {
     char *end;
@@ -97,7 +97,7 @@ static int refuse_unasked(struct ethos_error *error, const char *what, const cha
     return err_hint(error, code, "%s", option);
 }
 
-/* ---- what there is ----------------------------------------------------------------------------- */
+/* ---- finding providers ----------------------------------------------------------------------------- */
 
 static int count_row(void *arg, const struct model_row *row)
 {
@@ -240,7 +240,7 @@ static int ask_key(struct setup *self, struct ethos_error *error)
     return read ? ETHOS_OK : err_set(error, ETHOS_INVALID, "no key was given");
 }
 
-/* The settings as they will be, in self->configured. */
+/* Completes self->configured with the address and the key. */
 static int read_settings(struct setup *self, struct ethos_error *error)
 {
     struct configured_model *configured = self->configured;

@@ -1,5 +1,5 @@
 /*
- * talk.c: a conversation in the terminal: turns, commands, and what is shown of them in words.
+ * talk.c: a conversation in the terminal: running turns and commands, and describing them in text.
  */
 #include "chat/talk.h"
 
@@ -16,7 +16,7 @@
 #include "base/view.h"
 #include "chat/attach.h"
 
-#define MAX_LINE 65536 /* bytes of what is said in one call */
+#define MAX_LINE 65536 /* bytes of a line */
 
 /* ---- saying ------------------------------------------------------------------------------------ */
 
@@ -70,7 +70,7 @@ int talk_describe_usage(const struct model_usage *usage, struct str *out)
     return str_code(out);
 }
 
-/* The values of the arguments; their names say little that the tool's does not. */
+/* Appends the values of the arguments without their names. */
 static void append_values(const json_t *value, struct str *out)
 {
     const char *key;

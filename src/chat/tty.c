@@ -20,14 +20,14 @@
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT};
 #define FATAL_COUNT (sizeof fatal / sizeof *fatal)
 
-/* A process has one terminal, and a signal handler no argument. */
+/* Global because a signal handler has no argument. */
 static struct {
     volatile sig_atomic_t raw;
     struct termios before;
     struct sigaction actions[FATAL_COUNT];
 } state;
 
-/* The terminal first, then what the signal did before. */
+/* Restores the terminal, then raises the signal again with its previous action. */
 static void handle_fatal(int number)
 {
     tty_leave();
@@ -78,7 +78,7 @@ void tty_leave(void)
         return;
     state.raw = 0;
     ssize_t written = write(STDOUT_FILENO, RESTORE, strlen(RESTORE));
-    (void)written; // nobody can be told
+    (void)written; // nothing can be done
     set_modes(&state.before);
     handle_fatal_signals(false);
 }

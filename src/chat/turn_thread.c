@@ -47,7 +47,7 @@ static void drain_eventfd(int fd)
 
 /* ---- in the thread ----------------------------------------------------------------------------- */
 
-/* Without memory it is not shown; the session has it. */
+/* Queues a notice. Out of memory it is dropped; the session still has the text. */
 static void post_notice(struct turn_thread *self, const struct notice *values,
                         struct ethos_view text)
 {
@@ -140,7 +140,7 @@ static void post_event(void *arg, const struct agent_event *event)
     }
 }
 
-/* Waits until the terminal's thread has answered. */
+/* Waits for the answer of the terminal's thread. */
 static int wait_for_answer(struct turn_thread *self, enum turn_thread_state state)
 {
     pthread_mutex_lock(&self->mutex);
@@ -285,7 +285,7 @@ int turn_thread_run(struct turn_thread *self, struct ethos_view text)
         return ETHOS_NOMEM;
     memcpy(copy, text.data, text.size);
     copy[text.size] = '\0';
-    drain_eventfd(self->abort_fd); // an abort that came too late for what was before
+    drain_eventfd(self->abort_fd); // a late abort of the last job
     pthread_mutex_lock(&self->mutex);
     self->job = view_of(copy, text.size);
     self->state = TURN_THREAD_WORKS;
@@ -296,7 +296,7 @@ int turn_thread_run(struct turn_thread *self, struct ethos_view text)
 
 struct notice *turn_thread_next(struct turn_thread *self)
 {
-    drain_eventfd(self->wake_fd); // before looking: what comes later rings again
+    drain_eventfd(self->wake_fd); // drained first: later notices signal it again
     pthread_mutex_lock(&self->mutex);
     struct notice *notice = self->first;
     if (notice) {

@@ -1,8 +1,8 @@
 /*
- * client.c: a model behind a server: one ask is a request, and further ones while that is of use.
+ * client.c: a model behind an HTTP server, with retries.
  *
- * A request is repeated only while its answer has shown no text and begun no call. What failed attempts used
- * counts for the ask.
+ * A request is repeated only while its answer has shown no text and started no call. The usage of failed attempts is
+ * added to that of the answer.
  */
 #include "agent/models/reply.h"
 #include "agent/models/server.h"
@@ -41,7 +41,7 @@ struct ask_state {
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
-/* Usage becomes that of the whole ask, with its cost. */
+/* Adds the cost and the usage of earlier attempts to MODEL_USAGE. */
 static void forward_event(void *arg, const struct model_event *event)
 {
     struct ask_state *ask = arg;
@@ -118,7 +118,7 @@ static void send_request(struct ask_state *ask, struct transport_result *out)
                                                              : "out of memory"));
 }
 
-/* What the request is without the field that the server refused. False: it refused something else. */
+/* Leaves out a field that the server rejected. False: it rejected something else. */
 static bool leave_out_field(struct ask_state *ask, const struct failure *failure)
 {
     const struct wire *wire = ask->client->server.wire;
@@ -133,7 +133,7 @@ static bool leave_out_field(struct ask_state *ask, const struct failure *failure
     return true;
 }
 
-/* Waits, when the server or the failure asks for it. False: the ask ends with *failure. */
+/* Waits before another attempt. False: there is none; *failure is final. */
 static bool wait_for_retry(struct ask_state *ask, struct failure *failure,
                            const struct transport_result *result)
 {
@@ -152,7 +152,7 @@ static bool wait_for_retry(struct ask_state *ask, struct failure *failure,
     return false;
 }
 
-/* After an attempt. True: another one follows. */
+/* Whether another attempt follows. */
 static bool prepare_retry(struct ask_state *ask, struct failure *failure,
                           const struct transport_result *result)
 {
@@ -168,7 +168,7 @@ static bool prepare_retry(struct ask_state *ask, struct failure *failure,
     return true;
 }
 
-/* Why the attempt failed, if it did: the answer's word comes before what became of the connection. */
+/* Why the attempt failed, if it did. An error in the answer comes before one of the connection. */
 static void find_failure(struct ask_state *ask, const struct transport_result *result,
                          struct failure *out)
 {

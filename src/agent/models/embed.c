@@ -1,5 +1,5 @@
 /*
- * embed.c: asking a server for vectors, and judging what it answers.
+ * embed.c: requesting embeddings from a server and checking its answer.
  */
 #include "agent/models/embed.h"
 
@@ -14,7 +14,7 @@
 #include "recall/numbers.h"
 
 #define MAX_ANSWER (16u << 20)
-#define MAX_NUMBER 1e6 /* a vector with a larger one is none */
+#define MAX_NUMBER 1e6 /* a larger one is an error */
 
 struct embedder {
     struct server server;
@@ -96,7 +96,7 @@ int embedder_embed(struct embedder *self, const struct ethos_view *texts, size_t
     else if (code == ETHOS_OK)
         code = embed_read(str_view(&answer), count, self->dimension, out, error);
     if (code == ETHOS_OK)
-        self->dimension = out->dimension; // which no later answer may change
+        self->dimension = out->dimension; // later answers must have the same dimension
     str_release(&body);
     str_release(&answer);
     return code;
@@ -115,7 +115,7 @@ static int report_bad_vectors(struct ethos_error *error, const char *what)
     return err_set(error, ETHOS_MODEL, "embeddings: %s", what);
 }
 
-/* The row of a vector, its place among the texts; false: nothing that is one. */
+/* Finds the vector of a row and the number of its text. False: not valid. */
 static bool find_vector_row(const json_t *rows, size_t index, const json_t **out_vector,
                             size_t *out_place)
 {
@@ -132,7 +132,7 @@ static bool find_vector_row(const json_t *rows, size_t index, const json_t **out
     return json_is_array(*out_vector) && *out_place < json_array_size(rows);
 }
 
-/* Of length 1; false: no direction can be told. */
+/* Reads a vector and scales it to length 1. False: invalid numbers, or length zero. */
 static bool read_vector(const json_t *vector, size_t dimension, float *out)
 {
     double sum = 0;

@@ -1,5 +1,5 @@
 /*
- * list.c: asking a server which models it has.
+ * list.c: listing the models of a server.
  */
 #include "agent/models/catalog.h"
 #include "agent/models/server.h"
@@ -53,7 +53,7 @@ static int request_json(const struct model_listing *self, const char *path, stru
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
-/* Ollama says only of one model at a time how large its window is. 0: it does not say. */
+/* Requests the context window of one model, which Ollama does not list. 0: unknown. */
 static int64_t request_window(const struct model_listing *self, const char *path,
                               struct ethos_view name)
 {

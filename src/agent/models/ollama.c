@@ -1,8 +1,8 @@
 /*
  * ollama.c: Ollama's own API.
  *
- * Why not the one it shares with OpenAI: only here a request can say how large the context window is. Without that
- * Ollama chooses a small one, and leaves out the oldest messages without an error.
+ * It is used instead of the API compatible with OpenAI's, because only here a request can set the size of the context
+ * window. By default Ollama uses a small window and silently drops the oldest messages.
  */
 #include "agent/models/reply.h"
 
@@ -52,7 +52,7 @@ static void write_ollama_message(struct str *out, const struct wire_settings *se
     str_adds(out, "}");
 }
 
-/* num_ctx stays the same within a model's life: another one makes Ollama load the model again. */
+/* num_ctx must not change: Ollama would load the model again. */
 static int write_ollama_request(const struct wire_settings *settings,
                                 const struct model_request *request, struct str *body)
 {
@@ -96,7 +96,7 @@ static void read_whole_call(struct reply *reply, const json_t *piece)
         reply_fail_memory(reply);
 }
 
-/* A server that cut the prompt does not say so; the number of tokens that it read shows it. */
+/* Ollama cuts a prompt silently; only the number of tokens that it read shows it. */
 static void check_prompt(struct reply *reply)
 {
     char line[160];
@@ -150,7 +150,7 @@ static void write_ollama_call_echo(struct str *out, const struct reply_call *cal
     str_adds(out, "}}");
 }
 
-/* Models that think before they call want to see why they did. */
+/* Models that think before a call need their thinking in the next request. */
 static void write_ollama_echo(struct reply *reply, struct str *out)
 {
     size_t start = out->size, count = 0;

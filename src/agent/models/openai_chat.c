@@ -1,5 +1,5 @@
 /*
- * openai_chat.c: chat completions, as OpenAI defined them and many servers speak them.
+ * openai_chat.c: OpenAI's chat completions API, which many servers implement.
  *
  * Servers differ most in what they add. A message with calls is therefore echoed with every member of its calls
  * and of its reasoning; some servers refuse the next request without them.
@@ -59,7 +59,7 @@ static void write_chat_message(struct str *out, const struct wire_settings *sett
     str_adds(out, "}");
 }
 
-/* What changes least stands first. */
+/* Ordered for prompt caches: what changes least comes first. */
 static int write_chat_request(const struct wire_settings *settings,
                               const struct model_request *request, struct str *body)
 {

@@ -50,7 +50,7 @@ static int read_member(void *arg, const struct json_member *member)
     return 0;
 }
 
-/* Read and not compared as text: whoever stores it may write the same JSON in another way. */
+/* Compares parsed members, since a session store may format the same JSON differently. */
 struct ethos_view wire_find_echo(const struct wire *wire, const struct wire_settings *settings,
                                  const struct model_message *message)
 {

@@ -1,8 +1,8 @@
 /*
- * wire.h: the languages that servers of models speak. Pure: bytes out, bytes in, no I/O.
+ * wire.h: the request and answer formats of model servers. No I/O.
  *
- * A wire is a row: how a request is written, and how one event of the answer is read. What all of them share
- * when reading (framing, UTF-8, calls in order, usage, the end) is in reply.h.
+ * A wire writes requests and reads single events of an answer. What all wires share when reading (framing, UTF-8, the
+ * order of calls, usage, the end) is in reply.h.
  */
 #ifndef ETHOS_AGENT_MODELS_WIRE_H
 #define ETHOS_AGENT_MODELS_WIRE_H
@@ -15,12 +15,12 @@
 
 struct reply;
 
-/* What of the settings is part of a request or of its answer. Strings are borrowed. */
+/* The settings that affect requests and answers. Strings are borrowed. */
 struct wire_settings {
     const char *provider, *model;
     const char
         *host; /* of the server, with its port: an answer is echoed only to where it came from */
-    const char *key;    /* or NULL; left out of what a server's error repeats */
+    const char *key;    /* or NULL; removed from error messages of the server */
     int64_t max_output; /* tokens; 0: the wire's own */
     int64_t num_ctx;    /* tokens; of the context window that a wire with sets_window asks for */
     bool is_openai;     /* OpenAI's own host, which has other names for some fields */

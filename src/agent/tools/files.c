@@ -1,9 +1,8 @@
 /*
  * files.c: read_file, list_files and search_files: text files beneath the roots of a toolbox.
  *
- * A path is opened beneath its root by the kernel (openat2), so no link and no ".." leads out. What lies in the
- * home of ethos is read only through a root that is in it: the folder of a project's notes. Secrets are redacted,
- * characters that nobody would see are shown.
+ * A path is opened beneath its root by the kernel (openat2), so no link and no ".." leads out. Files in the home of ethos are readable only beneath a root inside the home, such as a project's notes. Secrets are
+ * redacted, and invisible characters are made visible.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -142,7 +141,7 @@ static bool is_beneath(const char *path, const char *root)
     return strncmp(path, root, size) == 0 && (path[size] == '/' || path[size] == '\0' || size == 1);
 }
 
-/* Notes and skills of the home are the owner's own text. */
+/* Files in the home, such as notes and skills, are the owner's own text. */
 static enum toolbox_text result_origin(const struct toolbox_call *call)
 {
     const char *path = json_string_value(json_object_get(call->args, "path"));
@@ -170,7 +169,7 @@ static int64_t number_arg(const struct toolbox_call *call, const char *name, int
 
 /* ---- paths ------------------------------------------------------------------------------------- */
 
-/* A place beneath a root. */
+/* A path beneath a root. */
 struct location {
     const char *root;
     char path[PATH_MAX]; /* from the root; "." for itself */
@@ -198,7 +197,7 @@ static bool find_location(const struct toolbox_call *call, struct location *out)
     return true;
 }
 
-/* Whether what was opened lies in the home of ethos although its root does not. */
+/* Whether an open file lies in the home of ethos although its root does not. */
 static bool is_private(const struct toolbox_call *call, int fd, const char *root)
 {
     char link[32], path[PATH_MAX], home[PATH_MAX];
@@ -212,7 +211,7 @@ static bool is_private(const struct toolbox_call *call, int fd, const char *root
     return is_beneath(path, home);
 }
 
-/* -1 after a refusal. */
+/* Returns -1 after it reported why. */
 static int open_location(const struct toolbox_call *call, const struct location *at, int flags)
 {
     int root = os_openat(AT_FDCWD, at->root, O_RDONLY | O_DIRECTORY, 0);
@@ -244,7 +243,7 @@ static bool is_text(struct ethos_view text)
     return looked == 0 || !memchr(text.data, 0, looked);
 }
 
-/* The text as a model may read it. */
+/* Appends text with secrets redacted and invisible characters made visible. */
 static void append_visible(struct ethos_view text, struct str *out)
 {
     struct str safe;
@@ -312,8 +311,8 @@ struct file_walk {
     visit_fn *visit;
     void *arg;
     size_t visited;
-    bool ended; /* somebody has enough */
-    bool cut;   /* there is more than one walk visits */
+    bool ended; /* the visitor has enough */
+    bool cut;   /* MAX_VISITED was reached */
 };
 
 static void visit_subfolder(struct file_walk *walk, int fd, const char *path, unsigned depth);

@@ -33,7 +33,7 @@ void updates_release(struct updates *self)
     *self = (struct updates){0};
 }
 
-/* The text that is replaced, if it still has the revision that the model knows. */
+/* Adds the text that a replace is based on, if it still has the revision that the model saw. */
 static int add_base(const struct updates *self, json_t **row, struct ethos_error *error)
 {
     struct ethos_file *file;
@@ -125,7 +125,7 @@ static void add_problem(struct updates *self, const struct ethos_outcome *outcom
 struct apply_state {
     struct updates *self;
     bool conflict[2];       /* of the scope of memory, and of the user's */
-    bool reports_conflicts; /* there is no other way any more */
+    bool reports_conflicts; /* conflicts can no longer be merged */
 };
 
 static void collect_outcome(void *arg, const struct ethos_outcome *outcome)
@@ -158,7 +158,7 @@ static struct ethos_update make_update(const json_t *row)
                                  .if_match = text_member(row, "ifMatch")};
 }
 
-/* Whether an update is for the user's scope and not for that of memory. */
+/* Whether an update goes to the user's scope rather than the memory scope. */
 static bool is_for_user(const struct updates *self, const struct ethos_update *update)
 {
     const struct ethos_context *context = ethos_turn_context(self->turn);
@@ -178,10 +178,10 @@ static int run_sync(struct apply_state *applying, const struct ethos_update *upd
     const struct ethos_sync_how how = {
         .origin = &origin, .flags = ETHOS_SYNC_DIFF, .each = collect_outcome, .arg = applying};
     int code = count > 0 ? ethos_sync(applying->self->turn, updates, count, &how, error) : ETHOS_OK;
-    return code == ETHOS_PENDING ? ETHOS_OK : code; // the owner changed the mode meanwhile
+    return code == ETHOS_PENDING ? ETHOS_OK : code; // approval was switched on in the meantime
 }
 
-/* The new text over the one that the model was shown. */
+/* Merges the model's new text with changes made since the model saw the old one. */
 static int merge_replace(struct apply_state *applying, const struct ethos_update *update,
                          const json_t *row, const struct ethos_origin *origin)
 {
@@ -217,7 +217,7 @@ static int merge_replace(struct apply_state *applying, const struct ethos_update
     return ETHOS_OK;
 }
 
-/* A scope in which a replaced file had moved, so that nothing of it was written. */
+/* Applies the updates of a scope one by one after a conflict prevented all of them. */
 static int apply_apart(struct apply_state *applying, const struct ethos_update *updates,
                        size_t count, bool user, const struct ethos_origin *origin,
                        struct ethos_error *error)

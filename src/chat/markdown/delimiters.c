@@ -27,7 +27,7 @@ size_t delimiters_trim(struct ethos_view text)
     size_t size = text.size;
     while (size > 0 && strchr("*_~`[ \t", text.data[size - 1]) && text.data[size - 1])
         size--;
-    // What an odd backslash escapes is a character.
+    // A character escaped by a backslash stays.
     size_t backslashes = 0;
     while (backslashes < size && text.data[size - 1 - backslashes] == '\\')
         backslashes++;
@@ -37,7 +37,7 @@ size_t delimiters_trim(struct ethos_view text)
 
 /* ---- links ------------------------------------------------------------------------------------- */
 
-/* Behind the character that ends what began at `at`, or the size. */
+/* The offset behind the next unescaped end character; text.size + 1 if there is none. */
 static size_t skip_to(struct ethos_view text, size_t at, char end)
 {
     for (; at < text.size; at++) {
@@ -222,7 +222,7 @@ static size_t scan_code(struct delimiter_scan *self, size_t at)
     return self->text.size;
 }
 
-/* A closing bracket: what stood in it is done with, if a destination follows. */
+/* Handles a closing bracket: with a destination behind it, it closes the link and everything open within. */
 static size_t scan_bracket(struct delimiter_scan *self, size_t at)
 {
     size_t i = self->depth;

@@ -1,5 +1,5 @@
 /*
- * flow.c: markdown as it arrives: blocks, and what of them is final.
+ * flow.c: formatting markdown while it arrives: its blocks, and which of their rows are final.
  */
 #include "chat/markdown/flow.h"
 
@@ -12,7 +12,7 @@
 #include "base/view.h"
 
 #define MAX_FEED 8388608  /* bytes of one feed */
-#define TABLE_LIVE_ROWS 6 /* of a table that grows, below its head */
+#define TABLE_LIVE_ROWS 6 /* rows shown of a growing table, below its head */
 #define MIN_COLUMNS 10    /* of prose, however narrow the terminal */
 #define CODE_TAB 4
 
@@ -107,7 +107,7 @@ static int prefix_width(struct flow *self)
 
 /* ---- prose ------------------------------------------------------------------------------------- */
 
-/* The first line may turn out to be the head of a table: it has a | early enough, and an end soon enough. */
+/* Whether the first line may be the head of a table: a | comes early and the line is short. */
 static bool can_be_table_head(const struct flow *self)
 {
     size_t size = self->block.size < FLOW_MAX_FIRST_CELL ? self->block.size : FLOW_MAX_FIRST_CELL;
@@ -115,7 +115,7 @@ static bool can_be_table_head(const struct flow *self)
            memchr(self->block.data, '|', size);
 }
 
-/* Whether a | may come that is early enough. So it does not depend on the frames what a line becomes. */
+/* Whether an early | may still arrive. The kind of a line must not depend on when frames are drawn. */
 static bool can_become_table_head(const struct flow *self)
 {
     return self->kind == LINE_TEXT && self->lines == 0 && self->in_line &&
@@ -160,7 +160,7 @@ static bool parse_block(struct flow *self, bool grows)
     return code == ETHOS_OK;
 }
 
-/* An opener that stays open for some rows is text, or nothing behind it would ever be final. */
+/* Treats an opener that stays open for FLOW_OPEN_ROWS rows as text, so that the rows behind it become final. */
 static bool settle_old_opener(struct flow *self, int columns)
 {
     const struct cells *cells = &self->inlines.cells;
@@ -230,7 +230,7 @@ static void end_prose(struct flow *self)
 
 /* ---- code, tables, rules ----------------------------------------------------------------------- */
 
-/* As it is, tabs as blanks. */
+/* Emits a line of code with tabs as blanks. */
 static void emit_code(struct flow *self, bool live, unsigned style)
 {
     struct str *safe = &self->inlines.safe;
@@ -333,7 +333,7 @@ static void open_block(struct flow *self, const struct line_start *start)
     self->in_list = start->kind == LINE_ITEM || (self->in_list && start->at.indent > 0);
 }
 
-/* A paragraph without end is cut: its parse would take longer with every word. */
+/* Cuts a very long paragraph, because every frame parses the whole block. */
 static void cut_block(struct flow *self)
 {
     struct str rest;
@@ -347,11 +347,11 @@ static void cut_block(struct flow *self)
     self->continued = true;
     self->done = 0;
     self->settled = 0;
-    self->lines++; // no head of a table any more
+    self->lines++; // can no longer be the head of a table
     str_release(&rest);
 }
 
-/* What is left of a table begins with its head. */
+/* Emits a long table so far; the rest begins with its head again. */
 static void cut_table(struct flow *self)
 {
     struct str head;
@@ -373,7 +373,7 @@ static size_t block_limit(const struct flow *self)
                                       : FLOW_MAX_CODE;
 }
 
-/* What is longer than any table is text from there on. */
+/* Treats the rest of an overlong table row as text. */
 static void end_endless_row(struct flow *self)
 {
     emit_table(self, false);
@@ -447,7 +447,7 @@ static void end_fence(struct flow *self, const struct line_start *start)
     self->kind = LINE_BLANK;
 }
 
-/* The paragraph or table that is open goes on in this line. */
+/* Whether this line continues the open paragraph or table. */
 static bool is_continuation(const struct flow *self, const struct line_start *start)
 {
     if (start->kind == LINE_TABLE || start->kind == LINE_CODE)
@@ -499,7 +499,7 @@ static void begin_line(struct flow *self, const struct line_start *start)
     str_clear(&self->line);
 }
 
-/* Decides the line if its beginning is enough. */
+/* Classifies the line if its beginning is enough. */
 static void probe_line(struct flow *self, bool whole)
 {
     bool head = can_be_table_head(self);
@@ -516,7 +516,7 @@ static void probe_line(struct flow *self, bool whole)
     bool whole_kind = start.kind == LINE_BLANK || start.kind == LINE_RULE ||
                       start.kind == LINE_FENCE || start.kind == LINE_FENCE_END;
     if (whole_kind)
-        self->in_line = false; // there is nothing more of it
+        self->in_line = false; // the line is complete
     else if (whole)
         end_source_line(self);
 }
@@ -554,7 +554,7 @@ static bool is_partial_character(struct ethos_view bytes)
            utf8_decode(bytes.data, bytes.size, &cp, &ok) == bytes.size && !ok;
 }
 
-/* Takes whole characters off the input; invalid bytes are U+FFFD, CR LF is a line end. */
+/* Reads whole characters from the input. Invalid bytes become U+FFFD; CR LF is a line end. */
 static void decode_input(struct flow *self, bool final)
 {
     struct ethos_view rest = str_view(&self->input);

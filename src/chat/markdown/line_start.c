@@ -1,5 +1,5 @@
 /*
- * line_start.c: what a line of markdown is, by how it begins.
+ * line_start.c: classifying a line of markdown by its beginning.
  */
 #include "chat/markdown/line_start.h"
 

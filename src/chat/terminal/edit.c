@@ -1,5 +1,5 @@
 /*
- * edit.c: the input of a conversation: text, cursor, undo, and what keys do.
+ * edit.c: the line editor of a conversation: text, cursor, undo, and the effect of keys.
  */
 #include "chat/terminal/edit.h"
 
@@ -96,7 +96,7 @@ static bool is_visible_char(char c)
     return c != ' ' && c != '\t' && c != '\n';
 }
 
-/* The bytes of a character are all of a word, or none is, so bytes do for words. */
+/* Works on bytes: either all bytes of a character belong to a word or none. */
 static size_t find_word_begin(const struct edit_buffer *self, size_t at, bool (*belongs)(char))
 {
     size_t before;
@@ -137,7 +137,7 @@ bool edit_replace(struct edit_buffer *self, size_t begin, size_t end, struct eth
     return true;
 }
 
-/* Without memory there is a step less to undo. */
+/* Out of memory the step is not saved. */
 static void save_undo_step(struct edit_buffer *self)
 {
     size_t size = self->text.size;

@@ -1,5 +1,5 @@
 /*
- * edit_rows.c: the input as rows of a terminal.
+ * edit_rows.c: laying out the input as rows of the terminal.
  */
 #include "chat/terminal/edit.h"
 

@@ -1,5 +1,5 @@
 /*
- * keys.c: bytes from a terminal as keys.
+ * keys.c: decoding bytes from a terminal into keys.
  */
 #include "chat/terminal/keys.h"
 
@@ -374,7 +374,7 @@ void keys_expire(struct keys *self, int64_t now_ms)
     }
 }
 
-/* Within a paste, bytes come before it and soon; somebody who types is slower. */
+/* Whether a Return was typed: in a paste it follows other bytes at once. */
 static bool is_typed_return(const struct keys *self, struct ethos_view bytes)
 {
     return bytes.size == 1 && *bytes.data == '\r' && self->state == KEYS_GROUND &&
