@@ -81,16 +81,14 @@ static int make_session(struct ethos *ethos, struct ethos_sessions *store,
                         char out_id[ETHOS_UUID_SIZE], struct ethos_error *error)
 {
     struct ethos_turn *turn;
-    int code = ethos_turn_new(ethos, request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_turn_new(ethos, request, &turn, error));
     const struct ethos_context *context = ethos_turn_context(turn);
     struct ethos_session session = {.key = key,
                                     .platform = context->platform,
                                     .model = "",
                                     .provider = "",
                                     .personality = context->personality};
-    code = sessions_user(turn, &session.user, error);
+    int code = sessions_user(turn, &session.user, error);
     if (code == ETHOS_OK)
         code = store->ops->create(store, &session, out_id, error);
     ethos_turn_free(turn);

@@ -89,12 +89,9 @@ static int fail_turn(struct turn *self, const char *failure, const char *problem
 static int resolve_session(struct turn *self)
 {
     const char *given = self->setup->request ? self->setup->request->personality : NULL;
-    int code = ethos_sessions(self->setup->ethos, &self->store, self->error);
-    if (code == ETHOS_OK)
-        code = agent_session_read(self->setup->ethos, self->question->session, &self->session,
-                                  self->error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_sessions(self->setup->ethos, &self->store, self->error));
+    TRY(agent_session_read(self->setup->ethos, self->question->session, &self->session,
+                           self->error));
     if (self->setup->request)
         self->request = *self->setup->request;
     if (!given && *self->session.personality)
@@ -182,41 +179,29 @@ static int open_tools(struct turn *self)
                                   .shown_arg = self};
     if (self->setup->no_tools || (self->setup->no_memory && !self->setup->proposes))
         return ETHOS_OK;
-    int code = read_toolset(self);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_toolset(self));
     setup.allowed = self->toolset;
     if (!self->setup->proposes)
         add_roots(self, &setup);
     return toolbox_init(&self->toolbox, &setup, self->error);
 }
 
-static bool has_turn_tool(const struct turn *self, const char *name)
-{
-    for (size_t i = 0; i < self->toolbox.count; i++)
-        if (view_eq_str(self->toolbox.tools[i].name, name))
-            return true;
-    return false;
-}
-
 /* ---- prefetch ---------------------------------------------------------------------------------- */
 
 static int prefetch_memory(struct turn *self)
 {
-    int code = updates_init(&self->updates, self->memory, self->error);
-    if (code == ETHOS_OK)
-        code = open_tools(self);
-    if (code != ETHOS_OK)
-        return code;
-    const struct prompt_setup setup = {.ethos = self->setup->ethos,
-                                       .turn = self->memory,
-                                       .folder = self->setup->folder,
-                                       .reads_files = has_turn_tool(self, "read_file"),
-                                       .writes_memory = has_turn_tool(self, "memory_write"),
-                                       .number = self->conversation.fence,
-                                       .no_memory = self->setup->no_memory,
-                                       .not_applied = self->session.not_applied.data};
-    code = prompt_build(&setup, &self->prompt, self->error);
+    TRY(updates_init(&self->updates, self->memory, self->error));
+    TRY(open_tools(self));
+    const struct prompt_setup setup = {
+        .ethos = self->setup->ethos,
+        .turn = self->memory,
+        .folder = self->setup->folder,
+        .reads_files = toolbox_has_tool(&self->toolbox, VIEW("read_file")),
+        .writes_memory = toolbox_has_tool(&self->toolbox, VIEW("memory_write")),
+        .number = self->conversation.fence,
+        .no_memory = self->setup->no_memory,
+        .not_applied = self->session.not_applied.data};
+    int code = prompt_build(&setup, &self->prompt, self->error);
     bool attached = attachment_said(self->question->text).size < self->question->text.size;
     if (self->prompt.foreign || attached || self->record.is_untrusted)
         toolbox_distrust(&self->toolbox);
@@ -687,26 +672,21 @@ static int prefetch_and_record(struct turn *self)
 
 static int run_stages(struct turn *self)
 {
-    int code = resolve_session(self);
-    if (code == ETHOS_OK && self->question->resumes)
-        code = turn_record_read(self->store, self->question->session, self->id, &self->record,
-                                self->error);
-    if (code == ETHOS_OK)
-        code = conversation_load(self->store, self->question->session, &self->conversation,
-                                 self->error);
-    if (code == ETHOS_OK)
-        code = prefetch_and_record(self);
-    if (code == ETHOS_OK) {
-        emit_event(self, &(struct agent_event){.kind = AGENT_START,
-                                               .id = view_str(self->id),
-                                               .provider = self->setup->model->provider,
-                                               .model = self->setup->model->name});
-        if (self->prompt.foreign && self->conversation.count == 1) // once in a conversation
-            emit_event(self,
-                       &(struct agent_event){.kind = AGENT_STATUS, .text = VIEW(NOT_ACCEPTED)});
-        code = self->record.has_question ? continue_interrupted_turn(self) : ETHOS_OK;
-    }
-    return code == ETHOS_OK && !self->record.has_answer ? run_agent_steps(self) : code;
+    TRY(resolve_session(self));
+    if (self->question->resumes)
+        TRY(turn_record_read(self->store, self->question->session, self->id, &self->record,
+                             self->error));
+    TRY(conversation_load(self->store, self->question->session, &self->conversation, self->error));
+    TRY(prefetch_and_record(self));
+    emit_event(self, &(struct agent_event){.kind = AGENT_START,
+                                           .id = view_str(self->id),
+                                           .provider = self->setup->model->provider,
+                                           .model = self->setup->model->name});
+    if (self->prompt.foreign && self->conversation.count == 1) // once in a conversation
+        emit_event(self, &(struct agent_event){.kind = AGENT_STATUS, .text = VIEW(NOT_ACCEPTED)});
+    if (self->record.has_question)
+        TRY(continue_interrupted_turn(self));
+    return self->record.has_answer ? ETHOS_OK : run_agent_steps(self);
 }
 
 /* Applies the queued updates even after a failure. The first failure is the one that is reported. */

@@ -101,20 +101,16 @@ int conversation_choose(const struct surface_start *start, const char *resume, b
     if (!*out->folder)
         return err_hint(error, err_set(error, ETHOS_NOTFOUND, "the current directory is gone"),
                         "change to one that is there");
-    int code = ethos_open(start->options, &out->ethos, error);
-    if (code == ETHOS_OK && resume)
-        code = ethos_session_find(out->ethos, resume, out->session, error);
-    else if (code == ETHOS_OK && !fresh)
-        code = find_folder_session(out, false, true, error);
-    if (code == ETHOS_OK)
-        code = find_personality(out, error);
-    if (code == ETHOS_OK && !start->options->ephemeral)
-        code = create_builtin_personality(out, start->dry_run, error);
-    if (code == ETHOS_OK)
-        code = configured_model_open(out->ethos, out->personality, model, &out->model, error);
-    if (code == ETHOS_OK && !*out->session)
-        code = find_folder_session(out, fresh, false, error);
-    return code;
+    TRY(ethos_open(start->options, &out->ethos, error));
+    if (resume)
+        TRY(ethos_session_find(out->ethos, resume, out->session, error));
+    else if (!fresh)
+        TRY(find_folder_session(out, false, true, error));
+    TRY(find_personality(out, error));
+    if (!start->options->ephemeral)
+        TRY(create_builtin_personality(out, start->dry_run, error));
+    TRY(configured_model_open(out->ethos, out->personality, model, &out->model, error));
+    return *out->session ? ETHOS_OK : find_folder_session(out, fresh, false, error);
 }
 
 void conversation_choice_release(struct conversation_choice *self)

@@ -418,6 +418,18 @@ static void report_setup(const struct setup *self)
         print_to_person(line);
 }
 
+static int run_setup(struct setup *self, struct ethos_error *error)
+{
+    TRY(choose_provider(self, error));
+    TRY(choose_address(self, error));
+    TRY(read_settings(self, error));
+    TRY(choose_model(self, error));
+    TRY(try_model(self, error));
+    TRY(write_settings(self, error));
+    report_setup(self);
+    return ETHOS_OK;
+}
+
 int chat_setup(const struct surface_start *start, struct ethos_error *error)
 {
     struct setup self = {.start = start,
@@ -429,19 +441,7 @@ int chat_setup(const struct surface_start *start, struct ethos_error *error)
     int code = self.configured && self.models ? ethos_open(start->options, &self.ethos, error)
                                               : err_nomem(error);
     if (code == ETHOS_OK)
-        code = choose_provider(&self, error);
-    if (code == ETHOS_OK)
-        code = choose_address(&self, error);
-    if (code == ETHOS_OK)
-        code = read_settings(&self, error);
-    if (code == ETHOS_OK)
-        code = choose_model(&self, error);
-    if (code == ETHOS_OK)
-        code = try_model(&self, error);
-    if (code == ETHOS_OK)
-        code = write_settings(&self, error);
-    if (code == ETHOS_OK)
-        report_setup(&self);
+        code = run_setup(&self, error);
     if (self.configured)
         configured_model_release(self.configured);
     free(self.configured);

@@ -5,13 +5,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
 #include "base/err.h"
 #include "base/system/os.h"
+#include "base/system/thread.h"
 #include "base/view.h"
 
 struct turn_thread {
@@ -193,14 +193,9 @@ static void *run_jobs(void *arg)
 
 static int start_worker_thread(struct turn_thread *self, struct ethos_error *error)
 {
-    sigset_t all, before;
     if (self->wake_fd < 0 || self->abort_fd < 0)
         return err_errno(error, errno, "a descriptor for events");
-    /* Signals are for the other thread. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int why = pthread_create(&self->thread, NULL, run_jobs, self);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int why = thread_start(&self->thread, 0, run_jobs, self);
     self->running = why == 0;
     return why == 0 ? ETHOS_OK : err_errno(error, why, "a thread");
 }

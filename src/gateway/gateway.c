@@ -286,14 +286,12 @@ static int add_channel(struct gateway *self, const struct channel_adapter_ops *o
 
 static int add_channels(struct gateway *self, struct ethos_error *error)
 {
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && self->setup.adapters[i]; i++)
-        code = add_channel(self, self->setup.adapters[i], error);
-    if (code == ETHOS_OK && self->channel_count == 0) {
-        code = err_set(error, ETHOS_INVALID, "no channel is enabled");
-        err_hint(error, code, "for example: ethos config set channels.telegram.enabled on");
-    }
-    return code;
+    for (size_t i = 0; self->setup.adapters[i]; i++)
+        TRY(add_channel(self, self->setup.adapters[i], error));
+    if (self->channel_count > 0)
+        return ETHOS_OK;
+    return err_hint(error, err_set(error, ETHOS_INVALID, "no channel is enabled"),
+                    "for example: ethos config set channels.telegram.enabled on");
 }
 
 static int add_interrupted_row(void *arg, int64_t id)
@@ -314,45 +312,40 @@ static int report_row(void *arg, const struct outbox_row *row)
 /* Restores what the last process left unfinished. */
 static int recover_rows(struct gateway *self, struct ethos_error *error)
 {
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && self->setup.adapters[i]; i++)
-        code = outbox_recover(self->db, self->setup.adapters[i]->platform,
-                              self->setup.adapters[i]->probe != NULL, self->now_ms, error);
-    if (code == ETHOS_OK)
-        code = inbox_each_running(self->db, add_interrupted_row, self, error);
-    if (code == ETHOS_OK)
-        code = outbox_each_unsent(self->db, self->now_ms, report_row, self, error);
     self->outbox_changed = true;
-    return code;
+    for (size_t i = 0; self->setup.adapters[i]; i++)
+        TRY(outbox_recover(self->db, self->setup.adapters[i]->platform,
+                           self->setup.adapters[i]->probe != NULL, self->now_ms, error));
+    TRY(inbox_each_running(self->db, add_interrupted_row, self, error));
+    return outbox_each_unsent(self->db, self->now_ms, report_row, self, error);
+}
+
+static int open_parts(struct gateway *self, struct ethos_error *error)
+{
+    char home[PATH_MAX];
+    const struct gateway_setup *setup = &self->setup;
+    const struct turn_threads_setup threads = {setup->options, setup->open_model, setup->model_arg,
+                                               setup->wake, setup->arg};
+    TRY(ethos_open(setup->options, &self->ethos, error));
+    TRY(agent_home(self->ethos, true, home, error));
+    TRY(channel_db_lock(home, &self->lock_fd, error));
+    TRY(channel_db_open(home, true, &self->db, error));
+    TRY(recover_rows(self, error));
+    TRY(add_channels(self, error));
+    TRY(turn_threads_new(&threads, &self->turns, error));
+    return answering_open(self, error);
 }
 
 int gateway_open(const struct gateway_setup *setup, int64_t now_ms, struct gateway **out,
                  struct ethos_error *error)
 {
-    char home[PATH_MAX];
     struct gateway *self = calloc(1, sizeof *self);
     if (!self)
         return err_nomem(error);
     self->setup = *setup;
     self->lock_fd = -1;
     self->now_ms = now_ms;
-    const struct turn_threads_setup threads = {setup->options, setup->open_model, setup->model_arg,
-                                               setup->wake, setup->arg};
-    int code = ethos_open(setup->options, &self->ethos, error);
-    if (code == ETHOS_OK)
-        code = agent_home(self->ethos, true, home, error);
-    if (code == ETHOS_OK)
-        code = channel_db_lock(home, &self->lock_fd, error);
-    if (code == ETHOS_OK)
-        code = channel_db_open(home, true, &self->db, error);
-    if (code == ETHOS_OK)
-        code = recover_rows(self, error);
-    if (code == ETHOS_OK)
-        code = add_channels(self, error);
-    if (code == ETHOS_OK)
-        code = turn_threads_new(&threads, &self->turns, error);
-    if (code == ETHOS_OK)
-        code = answering_open(self, error);
+    int code = open_parts(self, error);
     if (code == ETHOS_OK)
         *out = self;
     else

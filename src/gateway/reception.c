@@ -131,22 +131,18 @@ static int claim_ownership(struct reception *self, const char *code)
 {
     char platform[CHANNEL_MAX_NAME], sender[CHANNEL_MAX_ID];
     const char *own = self->channel->ops->platform;
-    int result = code_find(self->db, CODE_OWNER, code, self->gateway->now_ms, true, platform,
-                           sender, self->error);
-    if (result != ETHOS_OK)
-        return result;
+    TRY(code_find(self->db, CODE_OWNER, code, self->gateway->now_ms, true, platform, sender,
+                  self->error));
     if (strcmp(platform, own) != 0)
         return err_set(self->error, ETHOS_NOTFOUND, "the code is for %s", platform);
-    result = link_owner(self->gateway->ethos, own, self->message->sender, self->error);
+    TRY(link_owner(self->gateway->ethos, own, self->message->sender, self->error));
     snprintf(self->contact.role, sizeof self->contact.role, "%s", ROLE_OWNER);
     gateway_log(self->gateway, "%s: %s is the owner now", own, self->message->sender);
-    if (result == ETHOS_OK)
-        result = contact_store(self->db, &self->contact, self->error);
-    if (result == ETHOS_OK)
-        result = queue_line(self, "owner",
-                            "You are now the owner. Your messages here are answered with the "
-                            "memory of this home. /help lists the commands.");
-    return result == ETHOS_OK ? record_message(self, "answered", (struct ethos_view){0}) : result;
+    TRY(contact_store(self->db, &self->contact, self->error));
+    TRY(queue_line(self, "owner",
+                   "You are now the owner. Your messages here are answered with the "
+                   "memory of this home. /help lists the commands."));
+    return record_message(self, "answered", (struct ethos_view){0});
 }
 
 /* Sends one line with a code, then nothing for a day. */
@@ -189,10 +185,9 @@ static int receive_stranger(struct reception *self)
             return result;
         count_wrong_code(self);
     }
-    int result = offer_pair_code(self);
-    if (result == ETHOS_OK)
-        result = contact_store(self->db, contact, self->error);
-    return result == ETHOS_OK ? refuse_message(self) : result;
+    TRY(offer_pair_code(self));
+    TRY(contact_store(self->db, contact, self->error));
+    return refuse_message(self);
 }
 
 /* ---- people ------------------------------------------------------------------------------------ */
@@ -202,12 +197,11 @@ static int stop_turn(struct reception *self)
     int64_t dropped = 0;
     const struct channel_message *message = self->message;
     const char *thread = message->thread ? message->thread : "";
-    int code = inbox_drop_waiting(self->db, self->channel->ops->platform, message->chat, thread,
-                                  self->gateway->now_ms, &dropped, self->error);
     answering_abort(self->gateway, self->channel->ops->platform, message->chat, thread);
-    if (code == ETHOS_OK)
-        code = queue_line(self, "stop", "Stopped.");
-    return code == ETHOS_OK ? record_message(self, "answered", (struct ethos_view){0}) : code;
+    TRY(inbox_drop_waiting(self->db, self->channel->ops->platform, message->chat, thread,
+                           self->gateway->now_ms, &dropped, self->error));
+    TRY(queue_line(self, "stop", "Stopped."));
+    return record_message(self, "answered", (struct ethos_view){0});
 }
 
 static int allow_contact(struct reception *self, const char *code, const char *role, char *line,
@@ -249,8 +243,8 @@ static int pair_contact(struct reception *self, struct ethos_view rest)
             *before = error;
         return result;
     }
-    result = queue_line(self, "pair", line);
-    return result == ETHOS_OK ? record_message(self, "answered", (struct ethos_view){0}) : result;
+    TRY(queue_line(self, "pair", line));
+    return record_message(self, "answered", (struct ethos_view){0});
 }
 
 /* Limits the messages answered per person and per thread, which ends loops between two programs. */

@@ -4,7 +4,6 @@
 #include "gateway/turn_threads.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "agent/session.h"
 #include "base/err.h"
 #include "base/system/os.h"
+#include "base/system/thread.h"
 #include "base/view.h"
 #include "gateway/commands.h"
 #include "ops/op.h"
@@ -185,23 +185,6 @@ static void *run_thread(void *arg)
     return NULL;
 }
 
-/* Signals are handled by the main thread. */
-static bool start_run_thread(struct turn_run *run)
-{
-    pthread_attr_t attr;
-    pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&thread, &attr, run_thread, run) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    return started;
-}
-
 /* ---- starting ---------------------------------------------------------------------------------- */
 
 static void clear_run(struct turn_run *run)
@@ -263,7 +246,7 @@ int turn_threads_start(struct turn_threads *self, const struct turn_start *start
     run->state = RUN_RUNNING;
     self->running++;
     pthread_mutex_unlock(&self->mutex);
-    if (copied && start_run_thread(run))
+    if (copied && thread_start(NULL, STACK_BYTES, run_thread, run) == 0)
         return ETHOS_OK;
     pthread_mutex_lock(&self->mutex);
     self->running--;

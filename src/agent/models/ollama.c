@@ -65,18 +65,8 @@ static int write_ollama_request(const struct wire_settings *settings,
         str_printf(body, ",\"num_predict\":%lld", (long long)settings->max_output);
     str_adds(body, "}");
     wire_add_functions(body, request);
-    str_adds(body, ",\"messages\":[");
-    if (request->system_count > 0) {
-        str_adds(body, "{\"role\":\"system\",\"content\":");
-        wire_add_system(body, request);
-        str_adds(body, "}");
-    }
-    for (size_t i = 0; i < request->message_count; i++) {
-        if (i > 0 || request->system_count > 0)
-            str_adds(body, ",");
-        write_ollama_message(body, settings, &request->messages[i]);
-    }
-    str_adds(body, "]}");
+    wire_add_messages(body, settings, request, write_ollama_message);
+    str_adds(body, "}");
     return str_code(body);
 }
 
@@ -153,23 +143,14 @@ static void write_ollama_call_echo(struct str *out, const struct reply_call *cal
 /* Models that think before a call need their thinking in the next request. */
 static void write_ollama_echo(struct reply *reply, struct str *out)
 {
-    size_t start = out->size, count = 0;
+    size_t start = out->size;
     str_adds(out, "{\"role\":\"assistant\",\"content\":");
     json_quote(str_view(&reply->text.text), out);
     if (reply->thinking.text.size > 0) {
         str_adds(out, ",\"thinking\":");
         json_quote(str_view(&reply->thinking.text), out);
     }
-    str_adds(out, ",\"tool_calls\":[");
-    for (size_t i = 0; i < reply->call_count; i++) {
-        if (!reply_has_call(reply, reply->calls[i]))
-            continue;
-        str_adds(out, count++ > 0 ? "," : "");
-        write_ollama_call_echo(out, reply->calls[i]);
-    }
-    str_adds(out, "]}");
-    if (count == 0)
-        str_truncate(out, start);
+    reply_end_echo(reply, out, start, write_ollama_call_echo);
 }
 
 const struct wire wire_ollama = {

@@ -73,18 +73,8 @@ static int write_chat_request(const struct wire_settings *settings,
                    settings->is_openai ? "max_completion_tokens" : "max_tokens",
                    (long long)settings->max_output);
     wire_add_functions(body, request);
-    str_adds(body, ",\"messages\":[");
-    if (request->system_count > 0) {
-        str_adds(body, "{\"role\":\"system\",\"content\":");
-        wire_add_system(body, request);
-        str_adds(body, "}");
-    }
-    for (size_t i = 0; i < request->message_count; i++) {
-        if (i > 0 || request->system_count > 0)
-            str_adds(body, ",");
-        write_chat_message(body, settings, &request->messages[i]);
-    }
-    str_adds(body, "]}");
+    wire_add_messages(body, settings, request, write_chat_message);
+    str_adds(body, "}");
     return str_code(body);
 }
 
@@ -135,10 +125,7 @@ static void store_members(struct reply *reply, json_t *target, const json_t *sou
     const char *name;
     json_t *value;
     json_object_foreach ((json_t *)source, name, value) {
-        const char *const *at = except;
-        while (*at && strcmp(*at, name) != 0)
-            at++;
-        if (!*at && !json_is_null(value))
+        if (!wire_is_named(name, except) && !json_is_null(value))
             reply_set_member(reply, target, name, value);
     }
 }
@@ -331,7 +318,7 @@ static void write_chat_call_echo(struct str *out, const struct reply_call *call)
 static void write_chat_echo(struct reply *reply, struct str *out)
 {
     static const char *const all[] = {NULL};
-    size_t start = out->size, count = 0;
+    size_t start = out->size;
     str_adds(out, "{\"role\":\"assistant\",\"content\":");
     if (reply->text.text.size > 0)
         json_quote(str_view(&reply->text.text), out);
@@ -344,16 +331,7 @@ static void write_chat_echo(struct reply *reply, struct str *out)
         json_quote(str_view(&reply->fields[i].value.text), out);
     }
     wire_add_members(out, reply->message, all);
-    str_adds(out, ",\"tool_calls\":[");
-    for (size_t i = 0; i < reply->call_count; i++) {
-        if (!reply_has_call(reply, reply->calls[i]))
-            continue;
-        str_adds(out, count++ > 0 ? "," : "");
-        write_chat_call_echo(out, reply->calls[i]);
-    }
-    str_adds(out, "]}");
-    if (count == 0)
-        str_truncate(out, start);
+    reply_end_echo(reply, out, start, write_chat_call_echo);
 }
 
 const struct wire wire_openai_chat = {

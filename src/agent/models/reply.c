@@ -428,6 +428,22 @@ bool reply_has_call(const struct reply *self, const struct reply_call *call)
     return !is_cut || wire_is_object(arguments);
 }
 
+void reply_end_echo(const struct reply *self, struct str *out, size_t start,
+                    void (*write)(struct str *out, const struct reply_call *call))
+{
+    size_t count = 0;
+    str_adds(out, ",\"tool_calls\":[");
+    for (size_t i = 0; i < self->call_count; i++) {
+        if (!reply_has_call(self, self->calls[i]))
+            continue;
+        str_adds(out, count++ > 0 ? "," : "");
+        write(out, self->calls[i]);
+    }
+    str_adds(out, "]}");
+    if (count == 0)
+        str_truncate(out, start);
+}
+
 void reply_end(struct reply *self, bool is_cut)
 {
     if (self->has_ended)

@@ -147,4 +147,8 @@ void reply_set_cost(struct reply *self, double usd);
 /* Whether a call is part of the answer: an answer that was cut short may end within one. */
 bool reply_has_call(const struct reply *self, const struct reply_call *call);
 
+/* Ends an echo with ,"tool_calls":[...]}. Without calls the echo is removed: out is truncated to start. */
+void reply_end_echo(const struct reply *self, struct str *out, size_t start,
+                    void (*write)(struct str *out, const struct reply_call *call));
+
 #endif

@@ -78,7 +78,7 @@ void wire_add_arguments(struct str *out, struct ethos_view arguments)
     str_add(out, wire_is_object(arguments) ? arguments : VIEW("{}"));
 }
 
-static bool is_named(const char *name, const char *const *names)
+bool wire_is_named(const char *name, const char *const *names)
 {
     while (*names && strcmp(*names, name) != 0)
         names++;
@@ -90,7 +90,7 @@ void wire_add_members(struct str *out, const json_t *object, const char *const *
     const char *name;
     json_t *value;
     json_object_foreach ((json_t *)object, name, value) {
-        if (is_named(name, except))
+        if (wire_is_named(name, except))
             continue;
         str_adds(out, ",");
         json_quote(view_str(name), out);
@@ -129,4 +129,22 @@ void wire_add_system(struct str *out, const struct model_request *request)
         str_fail(out, str_code(&text));
     json_quote(str_view(&text), out);
     str_release(&text);
+}
+
+void wire_add_messages(struct str *out, const struct wire_settings *settings,
+                       const struct model_request *request,
+                       void (*write)(struct str *out, const struct wire_settings *settings,
+                                     const struct model_message *message))
+{
+    str_adds(out, ",\"messages\":[");
+    if (request->system_count > 0) {
+        str_adds(out, "{\"role\":\"system\",\"content\":");
+        wire_add_system(out, request);
+        str_adds(out, "}");
+    }
+    for (size_t i = 0; i < request->message_count; i++) {
+        str_adds(out, i > 0 || request->system_count > 0 ? "," : "");
+        write(out, settings, &request->messages[i]);
+    }
+    str_adds(out, "]");
 }

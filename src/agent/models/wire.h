@@ -83,6 +83,9 @@ void wire_add_arguments(struct str *out, struct ethos_view arguments);
 /* Whether the text is a JSON object. */
 bool wire_is_object(struct ethos_view text);
 
+/* Whether a name is in a list that ends with NULL. */
+bool wire_is_named(const char *name, const char *const *names);
+
 /* Appends ,"name":value for each member of the object but those named, up to NULL. */
 void wire_add_members(struct str *out, const json_t *object, const char *const *except);
 
@@ -91,5 +94,11 @@ void wire_add_functions(struct str *out, const struct model_request *request);
 
 /* Appends the parts of the system prompt as one JSON string. */
 void wire_add_system(struct str *out, const struct model_request *request);
+
+/* Appends ,"messages":[...] with the system prompt as the first message. */
+void wire_add_messages(struct str *out, const struct wire_settings *settings,
+                       const struct model_request *request,
+                       void (*write)(struct str *out, const struct wire_settings *settings,
+                                     const struct model_message *message));
 
 #endif

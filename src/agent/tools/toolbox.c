@@ -109,7 +109,7 @@ bool toolbox_refuse(const struct toolbox_call *call, const char *format, ...)
     return false;
 }
 
-static bool is_tool_offered(const struct toolbox *self, struct ethos_view name)
+bool toolbox_has_tool(const struct toolbox *self, struct ethos_view name)
 {
     for (size_t i = 0; i < self->count; i++)
         if (view_eq(self->tools[i].name, name))
@@ -146,7 +146,7 @@ static bool run_tool_call(struct toolbox *self, struct ethos_view name, struct e
     struct ethos_error error = {0};
     json_t *args = NULL;
     struct toolbox_call call = {self, word, NULL, call_id, out, out_text};
-    if (!is_tool_offered(self, name))
+    if (!toolbox_has_tool(self, name))
         return refuse_unknown(self, name, out);
     snprintf(word, sizeof word, "%.*s", VIEW_ARG(name));
     if (view_blank(arguments))

@@ -78,4 +78,7 @@ void toolbox_distrust(struct toolbox *self);
 /* Whether what a tool gives is somebody else's text, which the model gets fenced as data. */
 bool toolbox_is_foreign(struct ethos_view name);
 
+/* Whether the model is offered a tool. */
+bool toolbox_has_tool(const struct toolbox *self, struct ethos_view name);
+
 #endif

@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 
 #include "base/err.h"
 #include "base/system/os.h"
+#include "base/system/thread.h"
 #include "base/view.h"
 #include "gateway/adapters/imap_client.h"
 #include "gateway/adapters/imap_response.h"
@@ -669,20 +669,6 @@ static int check_settings(const struct channel_settings *settings, struct ethos_
     return ETHOS_OK;
 }
 
-static bool start_mail_thread(struct email *self)
-{
-    pthread_attr_t attr;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    self->has_thread = pthread_create(&self->thread, &attr, run_mail_thread, self) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    return self->has_thread;
-}
-
 static int open_email(const struct channel_setup *setup, struct channel_adapter **out,
                       struct ethos_error *error)
 {
@@ -713,8 +699,12 @@ static int open_email(const struct channel_setup *setup, struct channel_adapter 
     code = setup->host->cursor(setup->host->arg, CURSOR, cursor);
     self->validity = (uint32_t)strtoul(cursor, &rest, 10);
     self->last_uid = (uint32_t)strtoul(rest, NULL, 10);
-    if (code == ETHOS_OK && (!self->password || self->bell < 0 || !start_mail_thread(self)))
+    if (code == ETHOS_OK && (!self->password || self->bell < 0))
         code = err_nomem(error);
+    if (code == ETHOS_OK) {
+        self->has_thread = thread_start(&self->thread, STACK_BYTES, run_mail_thread, self) == 0;
+        code = self->has_thread ? ETHOS_OK : err_nomem(error);
+    }
     if (code == ETHOS_OK)
         *out = &self->adapter;
     else

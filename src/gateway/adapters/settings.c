@@ -70,12 +70,11 @@ int channel_settings_read(struct ethos *ethos, const char *platform, struct chan
         {"authserv", out->authserv, sizeof out->authserv},
         {"eventsPort", out->events_port, sizeof out->events_port},
     };
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < sizeof switches / sizeof *switches; i++)
-        code = read_switch_setting(ethos, platform, switches[i].name, switches[i].value, error);
-    for (size_t i = 0; code == ETHOS_OK && i < sizeof texts / sizeof *texts; i++)
-        code = read_setting(ethos, platform, texts[i].name, texts[i].value, texts[i].size, error);
-    return code;
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+        TRY(read_switch_setting(ethos, platform, switches[i].name, switches[i].value, error));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        TRY(read_setting(ethos, platform, texts[i].name, texts[i].value, texts[i].size, error));
+    return ETHOS_OK;
 }
 
 bool channel_settings_allow(const struct channel_settings *self, const char *chat)

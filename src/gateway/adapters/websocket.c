@@ -10,7 +10,6 @@
 #include <curl/curl.h>
 #include <libwebsockets.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 
 #include "agent/models/endpoint.h"
 #include "base/err.h"
+#include "base/system/thread.h"
 #include "base/view.h"
 
 #define STACK_BYTES 1048576
@@ -522,20 +522,6 @@ static void free_client(struct websockets *websockets)
 static const struct websockets_ops client_ops = {connect_url, send_frame_text, close_connection,
                                                  take_socket_event, free_client};
 
-static bool start_socket_thread(struct socket_client *self)
-{
-    pthread_attr_t attr;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    self->has_thread = pthread_create(&self->thread, &attr, run_socket_thread, self) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    return self->has_thread;
-}
-
 int websockets_open(void (*wake)(void *arg), void *arg, bool direct, struct websockets **out,
                     struct ethos_error *error)
 {
@@ -559,7 +545,9 @@ int websockets_open(void (*wake)(void *arg), void *arg, bool direct, struct webs
                                                    .http_proxy_address = direct ? "" : NULL};
     lws_set_log_level(LLL_ERR | LLL_WARN, remember_log_line);
     self->context = lws_create_context(&info);
-    if (self->context && start_socket_thread(self)) {
+    self->has_thread = self->context &&
+                       thread_start(&self->thread, STACK_BYTES, run_socket_thread, self) == 0;
+    if (self->has_thread) {
         *out = &self->websockets;
         return ETHOS_OK;
     }
