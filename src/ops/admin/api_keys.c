@@ -177,7 +177,7 @@ static int make_secret(char out[KEY_SIZE], struct ethos_error *error)
     unsigned char random[KEY_RANDOM];
     size_t size = sizeof KEY_START - 1;
     if (os_random(random, sizeof random) != 0)
-        return err_set(error, ETHOS_IO, "the system gives no random numbers");
+        return err_set(error, ETHOS_IO, "the system provides no random numbers");
     memcpy(out, KEY_START, size);
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(out + size + 2 * i, 3, "%02x", random[i]);

@@ -86,7 +86,7 @@ int login_secret(char out[LOGIN_TOKEN_SIZE], struct ethos_error *error)
 {
     unsigned char random[(LOGIN_TOKEN_SIZE - 1) / 2];
     if (os_random(random, sizeof random) != 0)
-        return err_set(error, ETHOS_IO, "the system gives no random numbers");
+        return err_set(error, ETHOS_IO, "the system provides no random numbers");
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(out + 2 * i, 3, "%02x", random[i]);
     explicit_bzero(random, sizeof random);
@@ -192,7 +192,7 @@ static int random_code(char out[LOGIN_CODE_SIZE], struct ethos_error *error)
     uint32_t number;
     do {
         if (os_random(&number, sizeof number) != 0)
-            return err_set(error, ETHOS_IO, "the system gives no random numbers");
+            return err_set(error, ETHOS_IO, "the system provides no random numbers");
     } while (number >= limit);
     snprintf(out, LOGIN_CODE_SIZE, "%06u", (unsigned)(number % 1000000));
     return ETHOS_OK;

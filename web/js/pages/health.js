@@ -16,13 +16,13 @@ const LEVELS = {
 
 const levelOf = (finding) => LEVELS[finding.severity] ?? LEVELS.info;
 
-/** What a sentence goes on with behind a command: "ethos doctor --fix makes it anew". */
+/** What a sentence goes on with behind a command: "ethos doctor --fix rebuilds it". */
 const VERBS = new Set('brings has is lists makes mends of puts removes says shows takes tells writes'.split(' '));
 
-/** Where a command begins; "is `ethos serve` running there?" and "install the newer ethos that made it" have none. */
+/** Where a command begins; "is `ethos serve` running there?" and "install the newer ethos that created it" have none. */
 const COMMAND = /(?<!`)\bethos (?=-|(?:api-key|backup|config|conflicts|doctor|gateway|import|install|memory|notes|pending|personality|prefetch|recall|restore|serve|sessions|setup|status|sync|uninstall|users|workspaces)(?![-\w]))/;
 
-/** A remedy ("run: ethos install codex", "ethos doctor --fix makes it anew") as its command and its words. */
+/** A remedy ("run: ethos install codex", "ethos doctor --fix rebuilds it") as its command and its words. */
 export function remedyOf(text) {
     const at = text?.search(COMMAND) ?? -1;
     if (at < 0) return { words: text, line: null };
