@@ -218,7 +218,7 @@ static const struct op_arg recall_args[] = {
     ARG_END};
 
 const struct op ops_recall[] = {
-    {"memory.recall", "recall", "Find what memory holds about a question",
+    {"memory.recall", "recall", "Search memory with a question",
      "ethos recall 'When do we deploy?'", recall_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_DATABASE,
      run_recall},
     {"recall.index", "recall index", "Update the recall index", "ethos recall index", NULL,
