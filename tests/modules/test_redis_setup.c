@@ -62,8 +62,8 @@ static void test_a_bad_address_is_refused_by_name(void **state)
         {"redis://x:0", ETHOS_INVALID, "a port is a number"},
         {"redis://x:65536", ETHOS_INVALID, "a port is a number"},
         {"redis://x:6379/mine", ETHOS_INVALID, "the number of a database"},
-        {"unix:relative", ETHOS_INVALID, "the path of a socket is absolute"},
-        {"unix:", ETHOS_INVALID, "the path of a socket is absolute"},
+        {"unix:relative", ETHOS_INVALID, "the path of a socket must be absolute"},
+        {"unix:", ETHOS_INVALID, "the path of a socket must be absolute"},
         {"unix:/x?timeout=1", ETHOS_INVALID, "only db= and a number"},
         {"rediss://x:6379", ETHOS_UNSUPPORTED, "TLS"},
         {"redis://me:Hu5h@x", ETHOS_INVALID, "must not contain user and password"},
@@ -224,7 +224,7 @@ static void test_a_command_that_was_renamed_is_named(void **state)
         ETHOS_UNSUPPORTED);
     assert_non_null(strstr(error.hint, "rename-command"));
     look(store, &findings);
-    assert_non_null(strstr(findings.text, "it lacks EVALSHA, which a store needs"));
+    assert_non_null(strstr(findings.text, "it has no EVALSHA, which a store needs"));
     store->ops->close(store);
     redis_server_stop(&renamed);
 }

@@ -282,7 +282,7 @@ static void test_more_calls_than_can_be_kept_are_left_out(void **state)
     assert_int_equal(read_view(&read, str_view(&text), NULL, NULL), ETHOS_OK);
     assert_int_equal(read.count, 2 + TRANSCRIPT_MAX_CALLS);
     assert_int_equal(read.check.open_count, 0);
-    assert_int_equal(count_of(read.notes.data, "2: a call beyond the number"), 44);
+    assert_int_equal(count_of(read.notes.data, "2: a tool call beyond the maximum"), 44);
     assert_int_equal(count_of(read.notes.data, "answers no call"), 44);
     release(&read);
     str_clear(&text);

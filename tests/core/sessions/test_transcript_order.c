@@ -184,7 +184,7 @@ static void test_too_many_calls_are_a_limit(void **state)
     (void)state;
     assert_int_equal(next_after_user("assistant", most, NULL, &error), ETHOS_OK);
     assert_int_equal(next_after_user("assistant", more, NULL, &error), ETHOS_LIMIT);
-    assert_string_equal(error.text, "300 tool calls in one message, at most 256 can be kept");
+    assert_string_equal(error.text, "300 tool calls in one message, the maximum is 256");
     free(most);
     free(more);
 }
