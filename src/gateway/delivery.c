@@ -12,10 +12,9 @@
 #include "base/err.h"
 #include "base/system/os.h"
 #include "base/view.h"
+#include "gateway/adapters/platform_api.h"
 #include "gateway/internal.h"
 
-#define BACKOFF_MIN_MS 1000
-#define BACKOFF_MAX_MS 60000
 #define LONG_WAIT_MS 60000    /* a wait after which there are no previews for a while */
 #define NO_PREVIEW_MS 3600000 /* that while */
 #define PACE_MS 3600000       /* for which an idle chat is remembered */
@@ -101,11 +100,7 @@ static struct delivery_try *find_try(struct gateway *self, int64_t row)
 
 static int64_t backoff_ms(int64_t attempts)
 {
-    uint32_t random = 0;
-    int64_t most = (int64_t)BACKOFF_MIN_MS << (attempts < 6 ? attempts : 6);
-    most = most > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : most;
-    os_random(&random, sizeof random);
-    return BACKOFF_MIN_MS / 2 + (int64_t)(random % (uint64_t)most);
+    return API_BACKOFF_MIN_MS / 2 + api_backoff_ms((unsigned)attempts);
 }
 
 void delivery_report_unsent(struct gateway *self, const struct outbox_row *row)
@@ -203,7 +198,7 @@ static int handle_result(struct gateway *self, struct delivery_try *try,
     case CHANNEL_REFUSED:
         try->pace->preview_ms = self->clock_ms + NO_PREVIEW_MS;
         if (try->is_preview)
-            return try->edits ? postpone_row(self, row, BACKOFF_MAX_MS)
+            return try->edits ? postpone_row(self, row, API_BACKOFF_MAX_MS)
                               : outbox_drop_preview(self->db, row->id, NULL);
         return end_unsent_row(self, row, "failed");
     }
@@ -363,7 +358,7 @@ int64_t delivery_step(struct gateway *self)
     self->outbox_changed = false;
     drop_idle_paces(self, false);
     if (outbox_each_open(self->db, choose_row, &choice, NULL) != ETHOS_OK)
-        return self->clock_ms + BACKOFF_MIN_MS;
+        return self->clock_ms + API_BACKOFF_MIN_MS;
     for (size_t i = 0; i < choice.count; i++) {
         struct outbox_row row;
         if (outbox_read(self->db, choice.sends[i].row, &row, NULL) == ETHOS_OK) {

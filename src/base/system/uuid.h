@@ -6,7 +6,7 @@
 
 #define UUID_SIZE 37 /* with terminator */
 
-/* A new UUID, version 4. -1 and errno if the system provides no random numbers. */
+/* A new UUID, version 4. -1 and errno if cannot get random bytes from the system. */
 int uuid_make(char out[UUID_SIZE]);
 
 #endif

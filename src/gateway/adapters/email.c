@@ -21,7 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/models/endpoint.h"
 #include "base/err.h"
 #include "base/system/os.h"
 #include "base/view.h"
@@ -29,14 +28,13 @@
 #include "gateway/adapters/imap_response.h"
 #include "gateway/adapters/mail_read.h"
 #include "gateway/adapters/mail_write.h"
+#include "gateway/adapters/platform_api.h"
 
 #define PLATFORM "email"
 #define CURSOR "uid"
 #define POLL_MS 60000  /* between two looks where the server cannot IDLE */
 #define IDLE_MS 540000 /* of one IDLE: servers end it after half an hour, routers earlier */
-#define BACKOFF_MIN_MS 1000
-#define BACKOFF_MAX_MS 60000
-#define SEND_MS 60000 /* for one mail */
+#define SEND_MS 60000  /* for one mail */
 #define CONNECT_MS 10000
 #define LATER_MS 60000 /* after a refusal that is not for good */
 #define MAX_FETCH 256  /* mails that are read before the gateway's thread has its turn */
@@ -419,14 +417,8 @@ static void disconnect(struct email *self)
 
 static void schedule_reconnect(struct email *self, const struct ethos_error *error)
 {
-    uint32_t random = 0;
-    unsigned power = self->failures < 6 ? self->failures : 6;
-    int64_t most = (int64_t)BACKOFF_MIN_MS << power;
-    os_random(&random, sizeof random);
     disconnect(self);
-    self->failures++;
-    self->retry_ms = os_monotonic_ms() + BACKOFF_MIN_MS +
-                     random % (most > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : most);
+    self->retry_ms = os_monotonic_ms() + API_BACKOFF_MIN_MS + api_backoff_ms(self->failures++);
     queue_state(self, error->code == ETHOS_DENIED ? CHANNEL_FATAL : CHANNEL_DOWN, error->text);
     if (error->code == ETHOS_DENIED)
         self->retry_ms = INT64_MAX; // until there is another password
