@@ -115,7 +115,7 @@ int gateway_run(const struct surface_start *start, struct ethos_error *error)
     if (start->options->ephemeral) {
         int code = err_set(error, ETHOS_UNSUPPORTED,
                            "the gateway cannot run with ephemeral memory");
-        return err_hint(error, code, "use --home with a separate directory");
+        return err_hint(error, code, "use --home with another directory");
     }
     signal(SIGPIPE, SIG_IGN);
     int signal_fd = shutdown_catch_signals();
