@@ -69,7 +69,7 @@ static int read_entry(struct backup_source *source, struct tar *tar, const struc
     size_t got = 1;
     int code = backup_check_path(entry->path, error);
     if (code == ETHOS_OK && json_object_get(source->into->files, entry->path))
-        code = err_set(error, ETHOS_CORRUPT, "the backup holds %s twice", entry->path);
+        code = err_set(error, ETHOS_CORRUPT, "the backup contains %s twice", entry->path);
     if (code == ETHOS_OK)
         code = backup_begin(source->into, entry->path, entry->size, entry->mode, entry->mtime_s,
                             error);

@@ -182,7 +182,7 @@ static void a_single_title_names_the_rest(void **state)
     assert_reads("claude-md", "CLAUDE.md", "# Title\nintro\n### A\na\n### B\n",
                  "fact workspace 1 [Title] intro\n"
                  "fact workspace 3 [A] a\n"
-                 "skip 5 nothing stands below this heading\n");
+                 "skip 5 there is no text below this heading\n");
     assert_reads("claude-md", "CLAUDE.md", "# Title\n\n## A\na\n", "fact workspace 3 [A] a\n");
     assert_reads("claude-md", "CLAUDE.md", "# Only\nx\n", "fact workspace 1 [Only] x\n");
 }
@@ -201,7 +201,7 @@ static void a_mark_of_utf8_and_frontmatter_are_no_text(void **state)
     assert_reads("claude-md", "CLAUDE.md", "\xef\xbb\xbf# A\na\n# B\nb\n",
                  "fact workspace 1 [A] a\nfact workspace 3 [B] b\n");
     assert_reads("claude-md", "CLAUDE.md", "\xef\xbb\xbf---\nglobs: x\n---\n\n# A\na\n# B\nb\n",
-                 "skip 1 frontmatter, which is no memory\n"
+                 "skip 1 frontmatter, which is not memory\n"
                  "fact workspace 5 [A] a\nfact workspace 7 [B] b\n");
     assert_reads("claude-md", "CLAUDE.md", "---\n# A\na\n---\n",
                  "fact workspace 1 [CLAUDE] ---\nfact workspace 2 [A] a|---\n");
@@ -218,7 +218,7 @@ static void a_heading_without_text_begins_a_section(void **state)
     (void)state;
     assert_reads("claude-md", "CLAUDE.md", "## A\na\n## \nb\n##\n## ##\nc\n",
                  "fact workspace 1 [A] a\nfact workspace 3 [CLAUDE] b\n"
-                 "skip 5 nothing stands below this heading\nfact workspace 6 [CLAUDE] c\n");
+                 "skip 5 there is no text below this heading\nfact workspace 6 [CLAUDE] c\n");
 }
 
 static void our_own_block_is_not_read_back(void **state)
@@ -271,10 +271,10 @@ static void bad_lines_of_a_graph_are_told_and_passed_over(void **state)
                  "skip 1 not valid JSON\n"
                  "skip 2 neither an entity nor a relation\n"
                  "skip 3 an entity without a name\n"
-                 "skip 7 an observation that is no text\n"
+                 "skip 7 an observation that is not a text\n"
                  "skip 5 a relation of an entity that is not there\n"
                  "skip 6 a relation to nothing\n"
-                 "skip 4 an entity of which nothing is said\n"
+                 "skip 4 an entity without observations\n"
                  "fact workspace 7 [y] - ok\n");
 }
 
