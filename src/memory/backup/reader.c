@@ -52,7 +52,7 @@ static int read_list(struct backup_source *source, struct tar *tar, uint64_t siz
     size_t got = 1;
     int code = ETHOS_OK;
     if (source->list.size > 0)
-        return err_set(error, ETHOS_CORRUPT, "the backup holds " BACKUP_MANIFEST " twice");
+        return err_set(error, ETHOS_CORRUPT, "the backup contains " BACKUP_MANIFEST " twice");
     if (size == 0 || size > BACKUP_MAX_MANIFEST)
         return err_set(error, ETHOS_CORRUPT, BACKUP_MANIFEST ": not the list of a backup");
     while (code == ETHOS_OK && got > 0) {
@@ -113,11 +113,11 @@ static int copy_file(struct backup_source *source, const char *path, struct etho
     int fd = os_open_beneath(source->fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return errno == ENOENT
-                   ? err_set(error, ETHOS_CORRUPT, "the backup is not whole: %s is missing", path)
+                   ? err_set(error, ETHOS_CORRUPT, "the backup is incomplete: %s is missing", path)
                    : err_errno(error, errno, path);
     int code = os_fstat(fd, &st) != 0 ? err_errno(error, errno, path) : ETHOS_OK;
     if (code == ETHOS_OK && !S_ISREG(st.st_mode))
-        code = err_set(error, ETHOS_DENIED, "the backup holds %s, which is not a file", path);
+        code = err_set(error, ETHOS_DENIED, "the backup contains %s, which is not a file", path);
     if (code == ETHOS_OK)
         code = backup_begin(source->into, path, (uint64_t)st.st_size, st.st_mode, st.st_mtim.tv_sec,
                             error);
