@@ -119,7 +119,7 @@ export interface MemoryCalls extends Callable<'memory'> {
         /** search the archive too */
         archive?: boolean;
     }>): Promise<Result<'memory.search'>>;
-    /** Find what memory holds about a question. Needs memory:read. */
+    /** Search memory with a question. Needs memory:read. */
     recall(...args: Args<'memory.recall', {
         /** a question or words */
         question: string;

@@ -473,7 +473,7 @@ static int queue_write(const struct admission *self, struct pending_queue *queue
     if (code != ETHOS_OK)
         return code;
     if (uuid_make(id) != 0)
-        return err_set(error, ETHOS_IO, "the system gives no random numbers");
+        return err_set(error, ETHOS_IO, "cannot get random bytes from the system");
     json_t *why = why_json(waiting->why);
     pending.id = id;
     pending.proposed_ms = queue->now_ms;

@@ -95,8 +95,8 @@ int backup_check_path(const char *path, struct ethos_error *error)
         return err_set(error, ETHOS_DENIED, "the backup contains a path that is not allowed: %s",
                        path);
     if (backup_class(path) == BACKUP_LOCAL)
-        return err_set(error, ETHOS_DENIED, "the backup contains %s, which is not part of a backup",
-                       path);
+        return err_set(error, ETHOS_DENIED,
+                       "the backup contains %s, which does not belong in a backup", path);
     return ETHOS_OK;
 }
 

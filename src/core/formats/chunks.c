@@ -199,10 +199,11 @@ static int compare_others(struct ethos_view old, size_t was, struct ethos_view n
     if (is == SIZE_MAX)
         return err_hint(error,
                         err_set(error, ETHOS_INVALID,
-                                "without this entry, its neighbours would be read differently"),
+                                "removing this entry would change the meaning of its neighbours"),
                         "edit the file");
-    return err_hint(error, refuse_content(error, "would not be one entry there"),
-                    "leave out markdown that spans entries, such as an open code block");
+    return err_hint(
+        error, refuse_content(error, "would not be a single entry there"),
+        "remove markdown that would change the meaning, such as an unclosed code block");
 }
 
 /* The content of the entry at an offset. */
@@ -229,8 +230,8 @@ static int check_result(struct ethos_view old, size_t was, struct ethos_view new
     str_init(&back.text, SIZE_MAX);
     int code = chunks_each(new, read_entry_back, &back) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
     if (code == ETHOS_OK && (!back.found || !view_eq(str_view(&back.text), content)))
-        code = err_hint(error, refuse_content(error, "would be read differently there"),
-                        "leave out indentation and blanks at the ends of lines");
+        code = err_hint(error, refuse_content(error, "would have another meaning there"),
+                        "remove indentation and spaces at the ends of lines");
     str_release(&back.text);
     return code;
 }

@@ -77,8 +77,8 @@ static int add_bullet(struct graph *graph, struct entity *entity)
     if (str_code(&graph->scratch) != ETHOS_OK || check_said(graph, entity, &said) != ETHOS_OK)
         return ETHOS_NOMEM;
     if (said) {
-        report_skipped(graph, graph->relations ? "a relation that comes twice"
-                                               : "an observation that comes twice");
+        report_skipped(graph,
+                       graph->relations ? "a duplicate relation" : "a duplicate observation");
         return ETHOS_OK;
     }
     struct bullet *bullet = arena_alloc(graph->reading->arena, sizeof *bullet);
@@ -159,8 +159,7 @@ static int add_relation(struct graph *graph, const json_t *row)
     struct ethos_view from = json_view(row, "from"), to = json_view(row, "to");
     struct entity *entity = from.data ? find_entity(graph, from) : NULL;
     if (!entity || view_blank(to)) {
-        report_skipped(graph, entity ? "a relation to nothing"
-                                     : "a relation of an entity that is not there");
+        report_skipped(graph, entity ? "a relation to nothing" : "a relation of an unknown entity");
         return ETHOS_OK;
     }
     str_clear(&graph->scratch);

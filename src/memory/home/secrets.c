@@ -140,7 +140,7 @@ static int read_secret_file(const char *home, const char *name, char *out,
     bool absolute = *name == '/';
     if (snprintf(path, sizeof path, "%s%s%s", absolute ? "" : home, absolute ? "" : "/", name) >=
         (int)sizeof path)
-        return err_set(error, ETHOS_LIMIT, "%s: too long a path", name);
+        return err_set(error, ETHOS_LIMIT, "%s: the path is too long", name);
     int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return err_errno(error, errno, path);

@@ -102,8 +102,8 @@ static int drop_check(struct ethos *self, const char *scope, struct ethos_error 
 
 static int still_there(const char *where, struct ethos_error *error)
 {
-    int code = err_set(error, ETHOS_BUSY, "%s: somebody keeps writing this text", where);
-    return err_hint(error, code, "stop whatever writes it, then try again");
+    int code = err_set(error, ETHOS_BUSY, "%s: another program keeps writing this text", where);
+    return err_hint(error, code, "stop the program that writes it, then try again");
 }
 
 /* Until nothing is found; a dry run looks once. counted: what there was to begin with is in the total already. */

@@ -198,8 +198,7 @@ static int refuse_personality_key(const struct settings_file *place, const char 
     int code = err_set(error, ETHOS_INVALID, "%s: not a setting of a personality (%s)", key,
                        place->personality);
     if (str_code(&names) == ETHOS_OK)
-        code = err_hint(error, code, "choose from %s; without -p it is set for all",
-                        names.data);
+        code = err_hint(error, code, "choose from %s; without -p it is set for all", names.data);
     str_release(&names);
     return code;
 }

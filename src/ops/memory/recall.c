@@ -211,10 +211,10 @@ static const struct op_arg recall_args[] = {
     ARG_LIMIT("1|100", "at most this many hits (default 10)"),
     ARG_END};
 
-const struct op ops_recall[] = {
-    {"memory.recall", "recall", "Find what memory holds about a question",
-     "ethos recall 'When do we deploy?'", recall_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_DATABASE,
-     run_recall},
-    {"recall.index", "recall index", "Update the recall index", "ethos recall index", NULL,
-     OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_DATABASE, run_index},
-    {0}};
+const struct op ops_recall[] = {{"memory.recall", "recall", "Search memory with a question",
+                                 "ethos recall 'When do we deploy?'", recall_args, OP_MEMORY_READ,
+                                 OP_IDEMPOTENT | OP_DATABASE, run_recall},
+                                {"recall.index", "recall index", "Update the recall index",
+                                 "ethos recall index", NULL, OP_OWNER,
+                                 OP_WRITES | OP_IDEMPOTENT | OP_DATABASE, run_index},
+                                {0}};

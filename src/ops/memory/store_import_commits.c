@@ -55,7 +55,7 @@ static int check_commit_edits(struct store_call *self, const struct ethos_commit
         json_object_del(ends, edit->key);
     }
     if (code == ETHOS_OK && json_object_size(ends) > 0)
-        code = err_set(&self->error, ETHOS_INVALID, "%s: a change without its text",
+        code = err_set(&self->error, ETHOS_INVALID, "%s: a change has no text",
                        json_object_iter_key(json_object_iter(ends)));
     json_decref(ends);
     return code;
