@@ -285,9 +285,7 @@ static int export_json(struct op_call *call, const char *id, struct op_result *r
 static int export_markdown(struct op_call *call, const char *id, struct op_result *result,
                            struct ethos_error *error)
 {
-    int code = sessions_export_markdown(call->ethos, id, &result->text, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(sessions_export_markdown(call->ethos, id, &result->text, error));
     json_t *json = json_pack("{s:s, s:s}", "id", id, "format", "md");
     if (call->want_json)
         op_json_put(&json, "text", json_text(str_view(&result->text)));
