@@ -165,10 +165,8 @@ static int load_identities(struct op_call *call, struct people_rows *people,
 static int list_people(struct op_call *call, struct channel_db *db, struct people_rows *people,
                        struct ethos_error *error)
 {
-    int code = load_identities(call, people, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = contact_each(db, add_contact, people, error);
+    TRY(load_identities(call, people, error));
+    int code = contact_each(db, add_contact, people, error);
     if (code == ETHOS_OK)
         code = contact_each_waiting(db, service_now_ms(call->ethos), add_waiting, people, error);
     identity_release(&people->map);
@@ -183,11 +181,8 @@ int channel_people_run(struct op_call *call, struct op_result *result, struct et
     if (code == ETHOS_OK && db)
         code = list_people(call, db, &people, error);
     channels_close(call, db);
-    json_t *json = json_pack("{s:o, s:o}", "people", people.rows, "waiting", people.waiting);
-    if (code == ETHOS_OK)
-        code = pages_cut(call, &json, "people", "platform sender", PAGES_ROWS, error);
-    if (code == ETHOS_OK)
-        return op_return(result, json, error);
-    json_decref(json);
-    return code;
+    json_auto_t *json = json_pack("{s:o, s:o}", "people", people.rows, "waiting", people.waiting);
+    TRY(code);
+    TRY(pages_cut(call, &json, "people", "platform sender", PAGES_ROWS, error));
+    return op_return(result, json_incref(json), error);
 }

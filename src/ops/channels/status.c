@@ -151,15 +151,13 @@ static int add_status(struct op_call *call, struct channel_db *db, json_t **json
 int channel_status_run(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct channel_db *db;
-    json_t *json = json_object();
+    json_auto_t *json = json_object();
     int code = channels_open_to_list(call, &db, error);
     if (code == ETHOS_OK)
         code = add_status(call, db, &json, error);
     channels_close(call, db);
-    if (code == ETHOS_OK)
-        return op_return(result, json, error);
-    json_decref(json);
-    return code;
+    TRY(code);
+    return op_return(result, json_incref(json), error);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------- */
