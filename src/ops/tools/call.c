@@ -235,10 +235,10 @@ void tool_print_result(const struct tool_call *call, struct str *out)
 
 int tool_prepare(struct tool_call *call, const json_t *given, json_t **out_args)
 {
-    int code = choose_way(call, given);
-    if (code == ETHOS_OK)
-        code = map_arguments(call, given, out_args);
-    if (code == ETHOS_OK && (code = check_required(call, *out_args)) != ETHOS_OK)
+    TRY(choose_way(call, given));
+    TRY(map_arguments(call, given, out_args));
+    int code = check_required(call, *out_args);
+    if (code != ETHOS_OK)
         json_decref(*out_args);
     return code;
 }
