@@ -157,7 +157,6 @@ static int parse_text_locations(struct read_many *self, const json_t *spots)
 {
     size_t index;
     json_t *spot;
-    int code = ETHOS_OK;
     if (json_array_size(spots) > WIRE_MAX_SPOTS)
         return err_set(&self->lending.error, ETHOS_LIMIT, "at: more than %d", WIRE_MAX_SPOTS);
     self->sections = calloc(json_array_size(spots) + 1, sizeof *self->sections);
@@ -165,9 +164,8 @@ static int parse_text_locations(struct read_many *self, const json_t *spots)
         return ETHOS_NOMEM;
     self->count = json_array_size(spots);
     json_array_foreach (spots, index, spot)
-        if (code == ETHOS_OK)
-            code = parse_text_location(self, json_string_value(spot), &self->sections[index]);
-    return code;
+        TRY(parse_text_location(self, json_string_value(spot), &self->sections[index]));
+    return ETHOS_OK;
 }
 
 /* One text, or why it cannot be read. A missing text is not an error. */

@@ -69,7 +69,6 @@ static int read_wanted_edits(struct swap_call *self, const json_t *edits)
     size_t index;
     json_t *value;
     uint64_t room = WIRE_MAX_BYTES;
-    int code = ETHOS_OK;
     if (!json_is_array(edits))
         return err_set(&self->lending.error, ETHOS_INVALID, "edits: must be an array");
     if (json_array_size(edits) > WIRE_MAX_SPOTS)
@@ -82,9 +81,8 @@ static int read_wanted_edits(struct swap_call *self, const json_t *edits)
     for (size_t i = 0; i < self->count; i++)
         str_init(&self->wishes[i].decoded, WIRE_MAX_BYTES);
     json_array_foreach (edits, index, value)
-        if (code == ETHOS_OK)
-            code = read_wanted_edit(self, value, &self->edits[index], &self->wishes[index], &room);
-    return code;
+        TRY(read_wanted_edit(self, value, &self->edits[index], &self->wishes[index], &room));
+    return ETHOS_OK;
 }
 
 /* ---- the swap ---------------------------------------------------------------------------------- */
