@@ -40,9 +40,7 @@ int admission_limits(struct ethos *ethos, struct pending_limits *out, enum appro
                      struct ethos_error *error)
 {
     const struct config *home;
-    int code = service_config(ethos, NULL, &home, NULL, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_config(ethos, NULL, &home, NULL, error));
     out->cap = (size_t)config_integer(home, NULL, "memoryApproval.cap");
     out->days = config_integer(home, NULL, "memoryApproval.ttlDays");
     const char *word = config_get(home, NULL, "memoryApproval.mode");
@@ -77,8 +75,8 @@ int admission_begin(struct ethos_turn *turn, const struct ethos_origin *origin, 
                   (origin->approved_by && *origin->approved_by);
     if (out->passes)
         return ETHOS_OK;
-    int code = admission_limits(turn->ethos, &limits, &out->policy.mode, error);
-    return code == ETHOS_OK ? read_rules(out, error) : code;
+    TRY(admission_limits(turn->ethos, &limits, &out->policy.mode, error));
+    return read_rules(out, error);
 }
 
 void admission_release(struct admission *self)
@@ -443,15 +441,13 @@ static int check_quota(const struct admission *self, struct pending_queue *queue
     struct pending_usage usage;
     if (self->trust != TRUST_UNTRUSTED)
         return ETHOS_OK;
-    int code = pending_queue_measure(queue, &usage, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(pending_queue_measure(queue, &usage, error));
     if (usage.writes < ADMISSION_DAY_WRITES &&
         usage.bytes + pending->text.size <= ADMISSION_DAY_BYTES)
         return ETHOS_OK;
-    code = err_set(error, ETHOS_LIMIT,
-                   "%s: more than %d changes or %d bytes of untrusted text in a day", pending->key,
-                   ADMISSION_DAY_WRITES, ADMISSION_DAY_BYTES);
+    int code = err_set(error, ETHOS_LIMIT,
+                       "%s: more than %d changes or %d bytes of untrusted text in a day",
+                       pending->key, ADMISSION_DAY_WRITES, ADMISSION_DAY_BYTES);
     return err_hint(error, code, "the owner decides about those that wait: ethos pending");
 }
 
@@ -469,9 +465,7 @@ static int queue_write(const struct admission *self, struct pending_queue *queue
         snprintf(out_id, ADMISSION_ID_SIZE, "%s", same->pending.id);
         return ETHOS_OK;
     }
-    int code = check_quota(self, queue, &pending, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_quota(self, queue, &pending, error));
     if (uuid_make(id) != 0)
         return err_set(error, ETHOS_IO, "the system gives no random numbers");
     json_t *why = why_json(waiting->why);
@@ -485,7 +479,7 @@ static int queue_write(const struct admission *self, struct pending_queue *queue
     pending.why = why;
     pending.op_id = origin->op_id;
     pending.user = origin->user;
-    code = why ? pending_queue_add(queue, pending_make(&pending), error) : err_nomem(error);
+    int code = why ? pending_queue_add(queue, pending_make(&pending), error) : err_nomem(error);
     json_decref(why);
     snprintf(out_id, ADMISSION_ID_SIZE, "%s", id);
     return code;

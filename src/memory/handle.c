@@ -45,11 +45,8 @@ static int adopt_injected(struct ethos *self, const struct ethos_options *option
 static int set_up_handle(struct ethos *self, const struct ethos_options *options,
                          struct ethos_error *error)
 {
-    int code = adopt_injected(self, options, error);
-    if (code == ETHOS_OK)
-        code = home_path(options->home, &self->home, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(adopt_injected(self, options, error));
+    TRY(home_path(options->home, &self->home, error));
     self->fast = options->fast != 0;
     self->brief = options->brief != 0;
     self->wait_ms = self->brief ? ETHOS_BRIEF_DEADLINE_MS : ETHOS_LOCK_DEADLINE_MS;
@@ -207,9 +204,7 @@ static int load_personality(struct ethos *self, int dir, const char *personality
                             struct ethos_error *error)
 {
     char path[ETHOS_MAX_ID + 32], scope[ETHOS_MAX_SCOPE];
-    int code = scope_make(SCOPE_PERSONALITY, personality, scope, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(scope_make(SCOPE_PERSONALITY, personality, scope, error));
     if (strcmp(self->personality, personality) != 0) {
         config_release(&self->personality_config);
         snprintf(self->personality, sizeof self->personality, "%s", personality);
@@ -228,10 +223,8 @@ int service_config(struct ethos *self, const char *personality, const struct con
                    const struct config **out_personality, struct ethos_error *error)
 {
     int dir;
-    int code = service_open_home(self, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = handle_config(self, dir, NULL, error);
+    TRY(service_open_home(self, false, &dir, error));
+    int code = handle_config(self, dir, NULL, error);
     if (code == ETHOS_OK && personality)
         code = handle_config(self, dir, personality, error);
     if (dir >= 0)
@@ -251,14 +244,12 @@ int handle_lookup(struct ethos *self, int root, const char *platform, const char
                   char out_user[ETHOS_MAX_ID + 1], bool *out_known, struct ethos_error *error)
 {
     struct identity_map map;
-    int code = identity_load(root, &map, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(identity_load(root, &map, error));
     if (map.damaged) {
         looks_beyond(&self->kept.looks); // so that it is told every time
         log_line(self->host, ETHOS_LOG_WARN, "%s; ethos doctor tells more", map.problem);
     }
-    code = identity_resolve(&map, platform, platform_user, out_user, out_known, error);
+    int code = identity_resolve(&map, platform, platform_user, out_user, out_known, error);
     identity_release(&map);
     return code;
 }
@@ -273,9 +264,7 @@ int handle_local_user(struct ethos *self, int root, struct local_user *out,
     if (!configured)
         return handle_lookup(self, root, "cli", out->login, out->id, &out->known, error);
     char scope[ETHOS_MAX_SCOPE];
-    int code = scope_make(SCOPE_USER, configured, scope, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(scope_make(SCOPE_USER, configured, scope, error));
     snprintf(out->id, sizeof out->id, "%s", configured);
     out->known = true;
     return ETHOS_OK;
@@ -286,12 +275,9 @@ int service_local_user(struct ethos *self, char out_user[ETHOS_MAX_ID + 1],
 {
     int dir;
     struct local_user local;
-    int code = service_config(self, NULL, NULL, NULL, error);
-    if (code == ETHOS_OK)
-        code = service_open_root(self, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = handle_local_user(self, dir, &local, error);
+    TRY(service_config(self, NULL, NULL, NULL, error));
+    TRY(service_open_root(self, false, &dir, error));
+    int code = handle_local_user(self, dir, &local, error);
     if (dir >= 0)
         os_close(dir);
     if (code == ETHOS_OK)
@@ -415,8 +401,8 @@ static int choose_backend(const struct ethos *self, const struct config *own,
         out->name = config_find("memory.provider")->fallback;
         return ETHOS_OK;
     }
-    int code = config_owns_backend(own) ? ETHOS_OK : add_settings(out, home, error);
-    return code == ETHOS_OK && own ? add_settings(out, own, error) : code;
+    TRY(config_owns_backend(own) ? ETHOS_OK : add_settings(out, home, error));
+    return own ? add_settings(out, own, error) : ETHOS_OK;
 }
 
 /* It is kept, so it holds a hash of the settings: there may be secrets among them. */
@@ -581,11 +567,9 @@ int handle_provider(struct ethos *self, bool own_profile, struct ethos_provider 
     const struct config *own = &self->personality_config;
     bool people, other = false;
     struct ethos_provider *provider;
-    int code = open_configured_provider(self, own, &provider, &people, error);
-    if (code == ETHOS_OK && !people && has_backend(own))
-        code = is_other(self, own, &other, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(open_configured_provider(self, own, &provider, &people, error));
+    if (!people && has_backend(own))
+        TRY(is_other(self, own, &other, error));
     if (other)
         return split_find(self, provider, own_profile, out, error);
     *out = provider;
@@ -602,9 +586,7 @@ int service_provider_for(struct ethos *self, const char *personality, const char
                          struct ethos_provider **out, struct ethos_error *error)
 {
     const struct config *home, *own;
-    int code = service_config(self, personality, &home, &own, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_config(self, personality, &home, &own, error));
     bool people;
     *out_name = config_backend(home, own);
     return open_configured_provider(self, own, out, &people, error);
@@ -648,13 +630,9 @@ int service_place(struct ethos *self, const char *personality, struct str *out,
     if (self->injected)
         return str_printf(out, "%s\n", self->injected->ops->name) == ETHOS_OK ? ETHOS_OK
                                                                               : err_nomem(error);
-    int code = service_config(self, personality, &home, &own, error);
-    if (code == ETHOS_OK)
-        code = choose_backend(self, own, &choice, error);
-    if (code == ETHOS_OK)
-        code = registry_find(choice.name, &backend, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_config(self, personality, &home, &own, error));
+    TRY(choose_backend(self, own, &choice, error));
+    TRY(registry_find(choice.name, &backend, error));
     struct secrets_given given = make_given(self, &choice);
     given.also = offline_options(&backend);
     str_printf(out, "%s\n", choice.name);

@@ -282,18 +282,16 @@ static int change_tree(struct tool *tool, struct ethos_error *error)
     if (!edits)
         return err_nomem(error);
     memset(edits, 0, count * sizeof *edits);
-    int code = name_edits(tool, edits, files, error);
-    return code == ETHOS_OK ? handle_update(tool->turn, tool->scope, edits, count, edit_tree, tool,
-                                            tool->how, error)
-                            : code;
+    TRY(name_edits(tool, edits, files, error));
+    return handle_update(tool->turn, tool->scope, edits, count, edit_tree, tool, tool->how, error);
 }
 
 static int delete_or_rename(struct tool *tool, struct ethos_error *error)
 {
     bool possible;
-    int code = check_tree(tool, tool->call.command == TOOL_DELETE ? can_delete : can_rename,
-                          &possible, error);
-    return code == ETHOS_OK && possible ? change_tree(tool, error) : code;
+    TRY(check_tree(tool, tool->call.command == TOOL_DELETE ? can_delete : can_rename, &possible,
+                   error));
+    return possible ? change_tree(tool, error) : ETHOS_OK;
 }
 
 /* ---- the call --------------------------------------------------------------------------------- */

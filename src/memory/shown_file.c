@@ -132,11 +132,9 @@ int shown_file_read(struct ethos *ethos, const char *scope, struct arena *arena,
     int root;
     struct str text;
     *out = (struct shown_decisions){.rows = NULL};
-    int code = service_open_root(ethos, false, &root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_open_root(ethos, false, &root, error));
     str_init(&text, SHOWN_MAX_BYTES + 1);
-    code = read_decisions_file(root, &text, error);
+    int code = read_decisions_file(root, &text, error);
     if (code == ETHOS_OK && collect_decisions(str_view(&text), scope, arena, out) != ETHOS_OK)
         code = err_nomem(error);
     str_release(&text);
@@ -234,10 +232,8 @@ static int change_decision(struct ethos *ethos, const char *scope, const char *h
                            const struct shown_decision *added, struct ethos_error *error)
 {
     int root, lock;
-    int code = service_open_root(ethos, true, &root, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_lock(root, SHOWN_FILE, &lock, error);
+    TRY(service_open_root(ethos, true, &root, error));
+    int code = home_lock(root, SHOWN_FILE, &lock, error);
     if (code == ETHOS_OK) {
         code = change_locked(root, scope, hash, added, error);
         os_close(lock);

@@ -36,10 +36,8 @@ static int may_mint(struct ethos_turn *turn, struct ethos_error *error)
 {
     int dir;
     struct identity_map map;
-    int code = service_open_root(turn->ethos, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = identity_load(dir, &map, error);
+    TRY(service_open_root(turn->ethos, false, &dir, error));
+    int code = identity_load(dir, &map, error);
     if (dir >= 0)
         os_close(dir);
     if (code != ETHOS_OK)
@@ -296,11 +294,10 @@ int handle_aim(const struct ethos_turn *turn, const struct ethos_target *target,
 {
     if (!target)
         target = &memory_store;
-    int code = scope_target(&turn->context, target->store, target->scope, target->key, write, out,
-                            error);
-    if (code == ETHOS_OK && !write && !scope_key_shown(out->scope, out->key))
-        code = err_set(error, ETHOS_NOTFOUND, "no such memory file: %s", out->key);
-    return code;
+    TRY(scope_target(&turn->context, target->store, target->scope, target->key, write, out, error));
+    return !write && !scope_key_shown(out->scope, out->key)
+               ? err_set(error, ETHOS_NOTFOUND, "no such memory file: %s", out->key)
+               : ETHOS_OK;
 }
 
 /* Reads a key; a person without a profile is shown the one they had before. *scope may move. */
@@ -367,10 +364,8 @@ int handle_file(const struct ethos_turn *turn, const struct scope_target *target
                 struct ethos_error *error)
 {
     struct ethos_file *file;
-    int code = make_file_result(target, text, &file, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = service_locate(turn, file, error);
+    TRY(make_file_result(target, text, &file, error));
+    int code = service_locate(turn, file, error);
     if (code == ETHOS_OK)
         *out_file = file;
     else
@@ -409,11 +404,9 @@ int service_read(struct ethos_turn *turn, const struct ethos_target *target,
 {
     struct scope_target aimed;
     struct ethos_text text = {0};
-    int code = handle_aim(turn, target, false, &aimed, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_aim(turn, target, false, &aimed, error));
     struct scope_target found = aimed;
-    code = read_file_text(turn, &found, &text, error);
+    int code = read_file_text(turn, &found, &text, error);
     if (code == ETHOS_OK)
         code = make_file_result(&found, &text, out_file, error);
     else if (code == ETHOS_NOTFOUND)
@@ -471,9 +464,7 @@ static int read_before_write(struct ethos_turn *turn, const struct scope_target 
                              struct ethos_error *error)
 {
     const struct ethos_target name = {NULL, target->scope, target->key};
-    int code = ethos_read(turn, &name, out_file, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_read(turn, &name, out_file, error));
     bool migrated = strcmp((*out_file)->scope, target->scope) != 0;
     if (!*expect || !migrated)
         return ETHOS_OK;
@@ -496,9 +487,7 @@ static int rehearse_write(const char *expect, const struct ethos_file *before,
                           struct ethos_outcome *outcome, struct str *diff,
                           struct ethos_error *error)
 {
-    int code = handle_match(target, expect, before, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_match(target, expect, before, error));
     struct ethos_view old = view_of(before->text, before->size);
     bool there = before->text && strcmp(before->scope, target->scope) == 0;
     outcome->revision = there ? before->revision : "absent";
@@ -604,9 +593,7 @@ int ethos_write(struct ethos_turn *turn, const struct ethos_target *target, cons
                 struct ethos_view text, const struct ethos_sync_how *how, struct ethos_error *error)
 {
     struct scope_target aimed;
-    int code = handle_aim(turn, target, true, &aimed, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_aim(turn, target, true, &aimed, error));
     return write_whole(turn, &aimed, expect, text, how ? how : &plain_how, error);
 }
 

@@ -36,8 +36,8 @@ static int make_turn_scope(struct ethos_turn *turn, enum scope_kind kind, const 
                            const char **out, struct ethos_error *error)
 {
     char scope[ETHOS_MAX_SCOPE];
-    int code = scope_make(kind, id, scope, error);
-    return code == ETHOS_OK ? copy_into_turn(turn, scope, out, error) : code;
+    TRY(scope_make(kind, id, scope, error));
+    return copy_into_turn(turn, scope, out, error);
 }
 
 /* A prompt may be long, what is looked up with it need not be: cut on a character. */
@@ -67,15 +67,12 @@ static int resolve_personality(struct resolving *r, struct ethos_error *error)
 {
     const char *id = r->request->personality;
     looks_add(r->looks, "config.yaml");
-    int code = handle_config(r->ethos, r->home, NULL, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_config(r->ethos, r->home, NULL, error));
     if (!id)
         id = config_get(&r->ethos->config, NULL, "personality");
     looks_add(r->looks, "personalities/%s/config.yaml", id);
-    code = handle_config(r->ethos, r->home, id, error);
-    return code == ETHOS_OK ? copy_into_turn(r->turn, id, &r->turn->context.personality, error)
-                            : code;
+    TRY(handle_config(r->ethos, r->home, id, error));
+    return copy_into_turn(r->turn, id, &r->turn->context.personality, error);
 }
 
 /* ---- user ---------------------------------------------------------------------------------- */
@@ -83,9 +80,8 @@ static int resolve_personality(struct resolving *r, struct ethos_error *error)
 static int copy_platform_pair(struct ethos_turn *turn, const char *platform,
                               const char *platform_user, struct ethos_error *error)
 {
-    int code = copy_into_turn(turn, platform, &turn->pair_platform, error);
-    return code == ETHOS_OK ? copy_into_turn(turn, platform_user, &turn->platform_user, error)
-                            : code;
+    TRY(copy_into_turn(turn, platform, &turn->pair_platform, error));
+    return copy_into_turn(turn, platform_user, &turn->platform_user, error);
 }
 
 /* Someone on a platform; who is not in the map yet is noted at the first write of a profile. */
@@ -94,11 +90,11 @@ static int resolve_remote(struct resolving *r, struct ethos_error *error)
     char user[ETHOS_MAX_ID + 1];
     bool known;
     const struct ethos_request *request = r->request;
-    int code = handle_lookup(r->ethos, r->root, request->platform, request->platform_user, user,
-                             &known, error);
-    if (code == ETHOS_OK && !known)
-        code = copy_platform_pair(r->turn, request->platform, request->platform_user, error);
-    return code == ETHOS_OK ? copy_into_turn(r->turn, user, &r->turn->context.user, error) : code;
+    TRY(handle_lookup(r->ethos, r->root, request->platform, request->platform_user, user, &known,
+                      error));
+    if (!known)
+        TRY(copy_platform_pair(r->turn, request->platform, request->platform_user, error));
+    return copy_into_turn(r->turn, user, &r->turn->context.user, error);
 }
 
 static int resolve_user(struct resolving *r, struct ethos_error *error)
@@ -236,21 +232,13 @@ static int resolve_steps(struct resolving *r, struct ethos_error *error)
 {
     struct ethos_context *context = &r->turn->context;
     const char *platform = r->request->platform ? r->request->platform : "cli";
-    int code = resolve_personality(r, error);
-    if (code == ETHOS_OK)
-        code = copy_into_turn(r->turn, platform, &context->platform, error);
-    if (code == ETHOS_OK)
-        code = copy_into_turn(r->turn, r->request->session, &context->session, error);
-    if (code == ETHOS_OK)
-        code = copy_query(r->turn, r->request->query, error);
-    if (code == ETHOS_OK)
-        code = resolve_user(r, error);
-    if (code == ETHOS_OK)
-        code = resolve_scopes(r, error);
-    if (code == ETHOS_OK)
-        code = resolve_workspace(r, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(resolve_personality(r, error));
+    TRY(copy_into_turn(r->turn, platform, &context->platform, error));
+    TRY(copy_into_turn(r->turn, r->request->session, &context->session, error));
+    TRY(copy_query(r->turn, r->request->query, error));
+    TRY(resolve_user(r, error));
+    TRY(resolve_scopes(r, error));
+    TRY(resolve_workspace(r, error));
     resolve_settings(r);
     return handle_provider(r->ethos, r->own_profile, &r->turn->provider, error);
 }

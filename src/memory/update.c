@@ -134,11 +134,9 @@ int handle_update(struct ethos_turn *turn, const char *scope, struct ethos_edit 
     const struct ethos_host *host = turn->ethos->host;
     struct ethos_origin origin;
     bool dry = how->flags & ETHOS_SYNC_DRY_RUN;
-    int code = handle_origin(turn, how->origin, &origin, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_origin(turn, how->origin, &origin, error));
     struct asked asked = {.edit = edit, .arg = arg, .once = origin.op_id && !dry, .scope = scope};
-    code = admission_begin(turn, &origin, dry, &asked.admission, error);
+    int code = admission_begin(turn, &origin, dry, &asked.admission, error);
     if (code != ETHOS_OK) {
         admission_release(&asked.admission);
         return code;

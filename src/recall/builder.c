@@ -217,19 +217,16 @@ static int find_or_add_word(struct recall_builder *builder, struct ethos_view fo
     char stem[WORDS_MAX + 1];
     uint32_t number;
     bool is_new;
-    int code = table_add(&builder->words, folded, &number, &is_new);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(table_add(&builder->words, folded, &number, &is_new));
     if (!is_new) {
         *out = ROWS(&builder->word_entries, struct word_entry)[number];
         return ETHOS_OK;
     }
     out->stop = ranked_words_is_stop(folded);
-    code = table_add(&builder->stems, view_of(stem, stem_english(folded, stem)), &out->stem,
-                     &is_new);
-    if (code == ETHOS_OK && is_new)
-        code = ADD_ROW(&builder->stem_entries, (struct stem_entry){0});
-    return code ? code : ADD_ROW(&builder->word_entries, *out);
+    TRY(table_add(&builder->stems, view_of(stem, stem_english(folded, stem)), &out->stem, &is_new));
+    if (is_new)
+        TRY(ADD_ROW(&builder->stem_entries, (struct stem_entry){0}));
+    return ADD_ROW(&builder->word_entries, *out);
 }
 
 static int add_unit_word(void *arg, const struct word *word)

@@ -152,9 +152,7 @@ int image_open(struct ethos_view bytes, struct image *out, struct ethos_error *e
 
 int image_open_quick(struct ethos_view bytes, struct image *out, struct ethos_error *error)
 {
-    int code = image_open_again(bytes, out, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(image_open_again(bytes, out, error));
     if (!check_documents(out) || !check_units(out) || !check_strings(out))
         return fail_damaged(error, "numbers");
     return ETHOS_OK;

@@ -81,8 +81,8 @@ int recall_model_open(const char *folder, struct recall_model **out, struct etho
 int recall_model_open_installed(struct recall_model **out, struct ethos_error *error)
 {
     char folder[PATH_MAX];
-    int code = installed_share("ethos/recall", folder, error);
-    return code ? code : recall_model_open(folder, out, error);
+    TRY(installed_share("ethos/recall", folder, error));
+    return recall_model_open(folder, out, error);
 }
 
 void recall_model_close(struct recall_model *self)

@@ -189,8 +189,8 @@ int pending_queue_add(struct pending_queue *self, json_t *row, struct ethos_erro
 
 static int append_row(const json_t *row, struct str *out)
 {
-    int code = json_print(row, JSON_STYLE_LINE, out);
-    return code == ETHOS_OK ? str_addc(out, '\n') : code;
+    TRY(json_print(row, JSON_STYLE_LINE, out));
+    return str_addc(out, '\n');
 }
 
 static int append_closed(const struct pending_queue *self, const struct pending_line *line,

@@ -79,10 +79,8 @@ static int append_locked(int home, const char *line, struct ethos_error *error)
 int rules_file_append(int home, const char *line, struct ethos_error *error)
 {
     int lock;
-    int code = home_lock(home, POLICY_FILE, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = append_locked(home, line, error);
+    TRY(home_lock(home, POLICY_FILE, &lock, error));
+    int code = append_locked(home, line, error);
     os_close(lock);
     return code;
 }

@@ -375,9 +375,7 @@ static int copy_database(struct backup_walk *walk, const char *path, struct etho
 {
     char from[PATH_MAX];
     bool database = false;
-    int code = check_header(walk->root, path, &database, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_header(walk->root, path, &database, error));
     if (!database)
         return copy_file(walk, walk->root, path, path, error);
     walk->database_count++;
@@ -387,7 +385,7 @@ static int copy_database(struct backup_walk *walk, const char *path, struct etho
         sizeof from)
         return err_set(error, ETHOS_LIMIT, "%s: the path is too long", path);
     os_unlinkat(AT_FDCWD, walk->copy, 0); // of a backup that was killed
-    code = session_copier_builtin->copy(from, walk->copy, walk->ethos->wait_ms, error);
+    int code = session_copier_builtin->copy(from, walk->copy, walk->ethos->wait_ms, error);
     if (code == ETHOS_OK)
         code = copy_file(walk, AT_FDCWD, walk->copy, path, error);
     os_unlinkat(AT_FDCWD, walk->copy, 0);
@@ -456,15 +454,11 @@ static int open_walk(struct ethos *ethos, const struct backup_how *how, struct b
         return err_nomem(error);
     if (service_ephemeral(ethos))
         return err_set(error, ETHOS_INVALID, "ephemeral memory has no backup");
-    int code = service_open_root(ethos, false, &walk->root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_open_root(ethos, false, &walk->root, error));
     if (walk->root < 0)
         return err_set(error, ETHOS_NOTFOUND, "%s: there is no memory here yet",
                        service_root(ethos));
-    code = service_config(ethos, NULL, &home, NULL, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_config(ethos, NULL, &home, NULL, error));
     const struct ethos_setup setup = {.host = ethos->host,
                                       .root = ethos->root,
                                       .allow = config_get(home, NULL, "paths.allow"),
@@ -560,8 +554,8 @@ static int choose_destination(const struct backup_how *how, struct backup_walk *
     out->folder = out->folder || (out->there && S_ISDIR(st.st_mode));
     snprintf(out->partial, sizeof out->partial, "%.*s" PARTIAL, (int)size, out->path);
     snprintf(walk->copy, sizeof walk->copy, "%.*s" DATABASE_COPY, (int)size, out->path);
-    int code = check_outside(out, walk, error);
-    return code == ETHOS_OK ? check_free(out, how, error) : code;
+    TRY(check_outside(out, walk, error));
+    return check_free(out, how, error);
 }
 
 static int err_written(const struct backup_destination *place, struct ethos_error *error)

@@ -142,9 +142,8 @@ static int write_conflict_copy(struct merging *self, const char *key, struct eth
                                const char *why, struct ethos_error *error)
 {
     struct ethos_store *to = self->move.to;
-    int code = self->move.dry_run ? ETHOS_OK
-                                  : to->ops->set_aside(to, self->scope, key, text, error);
-    return code == ETHOS_OK ? add_report_row(self, "conflict", self->scope, key, why, error) : code;
+    TRY(self->move.dry_run ? ETHOS_OK : to->ops->set_aside(to, self->scope, key, text, error));
+    return add_report_row(self, "conflict", self->scope, key, why, error);
 }
 
 /* Both differ and share a version; base NULL: both began with nothing. */
@@ -329,8 +328,8 @@ static int merge_scope(struct merging *self, const char *scope, struct ethos_err
     plan_release(&plan);
     if (whole || code != ETHOS_CONFLICT)
         return code;
-    code = merge_keys(self, error);
-    return code == ETHOS_OK ? merge_copies(self, error) : code;
+    TRY(merge_keys(self, error));
+    return merge_copies(self, error);
 }
 
 static int merge_scopes(struct merging *self, struct ethos_error *error)
@@ -498,8 +497,8 @@ static int merge_file(struct merging *self, const char *path, const char *hash,
         return has_hash(self, path, hash) ? ETHOS_OK
                                           : add_report_row(self, "kept", NULL, path,
                                                            "it differs from the backup's", error);
-    int code = self->move.dry_run ? ETHOS_OK : restore_file(self, path, error);
-    return code == ETHOS_OK ? add_report_row(self, "added", NULL, path, NULL, error) : code;
+    TRY(self->move.dry_run ? ETHOS_OK : restore_file(self, path, error));
+    return add_report_row(self, "added", NULL, path, NULL, error);
 }
 
 static int merge_files(struct merging *self, const json_t *files, struct ethos_error *error)
@@ -572,9 +571,7 @@ static int open_files_store(struct merging *self, const char *root, struct ethos
                             struct ethos_error *error)
 {
     const struct config *home;
-    int code = service_config(self->ethos, NULL, &home, NULL, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_config(self->ethos, NULL, &home, NULL, error));
     const struct ethos_setup setup = {.host = self->ethos->host,
                                       .root = root,
                                       .allow = config_get(home, NULL, "paths.allow"),
@@ -591,13 +588,9 @@ static int open_files_store(struct merging *self, const char *root, struct ethos
 
 static int open_both(struct merging *self, struct ethos_error *error)
 {
-    int code = open_files_store(self, self->folder, &self->move.from, error);
-    if (code == ETHOS_OK)
-        code = open_files_store(self, service_root(self->ethos), &self->move.to, error);
-    if (code == ETHOS_OK)
-        code = service_open_root(self->ethos, true, &self->to_dir, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(open_files_store(self, self->folder, &self->move.from, error));
+    TRY(open_files_store(self, service_root(self->ethos), &self->move.to, error));
+    TRY(service_open_root(self->ethos, true, &self->to_dir, error));
     self->from_dir = os_openat(AT_FDCWD, self->folder, O_RDONLY | O_DIRECTORY, 0);
     return self->from_dir >= 0 ? ETHOS_OK : err_errno(error, errno, self->folder);
 }

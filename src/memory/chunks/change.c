@@ -145,10 +145,8 @@ static int find_former(struct changing *self, struct memory_chunks *out, struct 
     struct scope_target target;
     struct changes changes;
     size_t tried = 0;
-    int code = handle_aim(self->turn, &name, false, &target, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = changes_load(self->turn, &target, CHANGES_STILL, &changes, error);
+    TRY(handle_aim(self->turn, &name, false, &target, error));
+    int code = changes_load(self->turn, &target, CHANGES_STILL, &changes, error);
     for (size_t i = 0; code == ETHOS_OK && out->count == 0 && i < changes.count; i++) {
         struct ethos_text text = {0};
         struct chunk chunk;
@@ -191,11 +189,9 @@ static int find_chunk_file(struct changing *self, struct ethos_error *error)
     self->place = chunk_place_of(self->turn, change->store, false);
     if (!change->id)
         return ETHOS_OK;
-    int code = chunk_id_parse(change->id, &self->id, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(chunk_id_parse(change->id, &self->id, error));
     memory_chunks_init(&found);
-    code = memory_chunks_get(self->turn, change->id, &found, error);
+    int code = memory_chunks_get(self->turn, change->id, &found, error);
     if (code == ETHOS_OK && found.rows[0].archived)
         code = err_hint(error,
                         err_set(error, ETHOS_INVALID, "the entry %s is archived", change->id),
@@ -248,17 +244,14 @@ int memory_chunk_apply(struct ethos_turn *turn, const struct memory_chunk_change
                        struct ethos_error *error)
 {
     struct changing self = {.turn = turn, .change = change, .out = out};
-    int code = find_chunk_file(&self, error);
-    if (code == ETHOS_OK && change->id && !*self.id.hash && !change->if_revision)
-        code = err_hint(error, err_set(error, ETHOS_INVALID, "ifRevision: needed with a block id"),
-                        "give the revision that was read: a block id stays when its text changes");
-    if (code == ETHOS_OK)
-        code = find_shown(&self, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(find_chunk_file(&self, error));
+    if (change->id && !*self.id.hash && !change->if_revision)
+        TRY(err_hint(error, err_set(error, ETHOS_INVALID, "ifRevision: needed with a block id"),
+                     "give the revision that was read: a block id stays when its text changes"));
+    TRY(find_shown(&self, error));
     str_init(&self.text, ETHOS_MAX_STORE_BYTES);
     str_init(&self.archive, ETHOS_MAX_STORE_BYTES);
-    code = write_change(&self, how ? how : &plain_how, error);
+    int code = write_change(&self, how ? how : &plain_how, error);
     if (code == ETHOS_CONFLICT && self.missing)
         add_nearest(&self);
     else if (code != ETHOS_OK && code != ETHOS_CONFLICT)

@@ -286,8 +286,8 @@ static int match_numbered(void *arg, const struct chunk *chunk, size_t number)
         return ETHOS_OK;
     *adding->found = *chunk;
     adding->has = true;
-    int code = add_chunk_row(adding->chunks, adding->place, chunk, number);
-    return code ? code : 1;
+    TRY(add_chunk_row(adding->chunks, adding->place, chunk, number));
+    return 1;
 }
 
 int chunks_find_text(struct memory_chunks *self, const struct chunk_place *place,
@@ -347,10 +347,9 @@ int chunks_add_nearest(struct memory_chunks *self, const struct chunk_place *pla
     nearest->line = line;
     nearest->distance = SIZE_MAX;
     matched_words_read(content, &nearest->words);
-    int code = each_numbered(place, text, compare_numbered, nearest);
-    if (code == ETHOS_OK && nearest->most > 0)
-        code = add_chunk_row(self, place, &nearest->best, nearest->number);
-    return code;
+    TRY(each_numbered(place, text, compare_numbered, nearest));
+    return nearest->most > 0 ? add_chunk_row(self, place, &nearest->best, nearest->number)
+                             : ETHOS_OK;
 }
 
 /* ---- ids ------------------------------------------------------------------------------------- */
@@ -402,8 +401,8 @@ static int add_file_chunks(struct ethos_turn *turn, const struct chunk_place *pl
                            struct memory_chunks *out, struct ethos_error *error)
 {
     struct ethos_view text;
-    int code = chunks_read(turn, place, &out->arena, &text, error);
-    return code == ETHOS_OK && chunks_add_text(out, place, text) ? err_nomem(error) : code;
+    TRY(chunks_read(turn, place, &out->arena, &text, error));
+    return chunks_add_text(out, place, text) ? err_nomem(error) : ETHOS_OK;
 }
 
 int memory_chunks_list(struct ethos_turn *turn, enum chunk_store store, bool archived,
@@ -411,8 +410,8 @@ int memory_chunks_list(struct ethos_turn *turn, enum chunk_store store, bool arc
 {
     const struct chunk_place old = chunk_place_of(turn, store, true);
     const struct chunk_place now = chunk_place_of(turn, store, false);
-    int code = archived ? add_file_chunks(turn, &old, out, error) : ETHOS_OK;
-    return code ? code : add_file_chunks(turn, &now, out, error);
+    TRY(archived ? add_file_chunks(turn, &old, out, error) : ETHOS_OK);
+    return add_file_chunks(turn, &now, out, error);
 }
 
 int memory_chunks_get(struct ethos_turn *turn, const char *id, struct memory_chunks *out,

@@ -83,8 +83,8 @@ static int find_chunk_lines(struct ethos_turn *turn, const struct memory_chunks_
         return err_nomem(error);
     for (size_t i = 0; i < chunks->count; i++)
         (*out)[i] = chunks->rows[i].line;
-    int code = place_lines(turn, &now, chunks, *out, error);
-    return code == ETHOS_OK && ask->archived ? place_lines(turn, &old, chunks, *out, error) : code;
+    TRY(place_lines(turn, &now, chunks, *out, error));
+    return ask->archived ? place_lines(turn, &old, chunks, *out, error) : ETHOS_OK;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */

@@ -97,10 +97,8 @@ int blame_lines(struct ethos_turn *turn, const struct ethos_target *target, size
     struct scope_target aimed;
     struct changes changes;
     struct blame blame = {0};
-    int code = handle_aim(turn, target, false, &aimed, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = changes_load(turn, &aimed, CHANGES_DIFFS, &changes, error);
+    TRY(handle_aim(turn, target, false, &aimed, error));
+    int code = changes_load(turn, &aimed, CHANGES_DIFFS, &changes, error);
     if (code == ETHOS_OK &&
         blame_init(&blame, &changes.arena, view_of(changes.now.data, changes.now.size), first,
                    most ? most : 1))

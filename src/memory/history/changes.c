@@ -142,18 +142,14 @@ int changes_load(struct ethos_turn *turn, const struct scope_target *target, int
     const struct ethos_provider_ops *ops = provider->ops;
     *out = (struct changes){.with_diffs = what & CHANGES_DIFFS};
     arena_init(&out->arena);
-    int code = changes_need(turn,
-                            SLOT_PROVIDER(provider, history) && SLOT_PROVIDER(provider, version) &&
-                                SLOT_PROVIDER(provider, read),
-                            error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(changes_need(turn,
+                     SLOT_PROVIDER(provider, history) && SLOT_PROVIDER(provider, version) &&
+                         SLOT_PROVIDER(provider, read),
+                     error));
     if (SLOT_PROVIDER(provider, settle) && !(what & CHANGES_STILL))
         ops->settle(provider, target->scope, target->key, NULL);
-    code = read_now(turn, target, &out->now, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = ops->history(provider, target->scope, target->key, add_change_copy, out, error);
+    TRY(read_now(turn, target, &out->now, error));
+    int code = ops->history(provider, target->scope, target->key, add_change_copy, out, error);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
@@ -190,8 +186,8 @@ static int link_change(struct changes_scope *scope)
 static int add_linked_change(void *arg, const struct ethos_change *change)
 {
     struct changes_scope *scope = arg;
-    int code = add_change_copy(&scope->all, change);
-    return code == ETHOS_OK ? link_change(scope) : code;
+    TRY(add_change_copy(&scope->all, change));
+    return link_change(scope);
 }
 
 int changes_load_scope(struct ethos_turn *turn, const char *scope, int what,
@@ -202,15 +198,13 @@ int changes_load_scope(struct ethos_turn *turn, const char *scope, int what,
     *out = (struct changes_scope){
         .all.with_diffs = what & CHANGES_DIFFS, .first = json_object(), .last = json_object()};
     arena_init(&out->all.arena);
-    int code = changes_need(turn,
-                            SLOT_PROVIDER(provider, history) && SLOT_PROVIDER(provider, version) &&
-                                SLOT_PROVIDER(provider, read),
-                            error);
-    if (code != ETHOS_OK)
-        return code;
-    code = out->first && out->last
-               ? ops->history(provider, scope, NULL, add_linked_change, out, error)
-               : ETHOS_NOMEM;
+    TRY(changes_need(turn,
+                     SLOT_PROVIDER(provider, history) && SLOT_PROVIDER(provider, version) &&
+                         SLOT_PROVIDER(provider, read),
+                     error));
+    int code = out->first && out->last
+                   ? ops->history(provider, scope, NULL, add_linked_change, out, error)
+                   : ETHOS_NOMEM;
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 

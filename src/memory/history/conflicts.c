@@ -75,12 +75,10 @@ static int save_once(struct saving *saving, struct ethos_error *error)
 {
     const struct ethos_target target = {NULL, saving->target->scope, saving->target->key};
     struct ethos_file *file = NULL;
-    int code = ethos_read(saving->turn, &target, &file, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_read(saving->turn, &target, &file, error));
     struct ethos_view text = saving->text.data ? saving->text : VIEW("");
     bool still = view_eq(view_of(file->text, file->size), saving->base);
-    code = handle_match(saving->target, saving->how->if_match, file, error);
+    int code = handle_match(saving->target, saving->how->if_match, file, error);
     saving->stuck = code != ETHOS_OK;
     if (code == ETHOS_OK && still)
         code = handle_put(saving->turn, saving->target, file->revision, text, saving->how, error);
@@ -118,11 +116,9 @@ int ethos_conflicts(struct ethos_turn *turn, const struct ethos_target *target,
 {
     struct scope_target aimed;
     struct ethos_provider *provider = turn->provider;
-    int code = handle_aim(turn, target, false, &aimed, error);
-    if (code == ETHOS_OK)
-        code = need_conflicts(turn, SLOT_PROVIDER(provider, conflicts), error);
-    return code == ETHOS_OK ? provider->ops->conflicts(provider, aimed.scope, each, arg, error)
-                            : code;
+    TRY(handle_aim(turn, target, false, &aimed, error));
+    TRY(need_conflicts(turn, SLOT_PROVIDER(provider, conflicts), error));
+    return provider->ops->conflicts(provider, aimed.scope, each, arg, error);
 }
 
 /* What is known of one copy. */
@@ -225,8 +221,8 @@ static int read_matching(struct ethos_turn *turn, const struct scope_target *tar
                          struct ethos_error *error)
 {
     const struct ethos_target name = {NULL, target->scope, target->key};
-    int code = ethos_read(turn, &name, out_file, error);
-    return code == ETHOS_OK ? handle_match(target, how->if_match, *out_file, error) : code;
+    TRY(ethos_read(turn, &name, out_file, error));
+    return handle_match(target, how->if_match, *out_file, error);
 }
 
 static int keep_current_file(struct ethos_turn *turn, const struct scope_target *target,

@@ -57,15 +57,12 @@ int ethos_history(struct ethos_turn *turn, const struct ethos_target *target,
     struct scope_target aimed;
     struct ethos_provider *provider = turn->provider;
     struct filtered_walk walk = {filter ? filter : &everything, each, arg, 0, false};
-    int code = handle_aim(turn, target, false, &aimed, error);
-    if (code == ETHOS_OK)
-        code = changes_need(turn, SLOT_PROVIDER(provider, history), error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_aim(turn, target, false, &aimed, error));
+    TRY(changes_need(turn, SLOT_PROVIDER(provider, history), error));
     if (SLOT_PROVIDER(provider, settle))
         provider->ops->settle(provider, aimed.scope, aimed.key, NULL);
-    code = provider->ops->history(provider, aimed.scope, aimed.key, pass_matching_change, &walk,
-                                  error);
+    int code = provider->ops->history(provider, aimed.scope, aimed.key, pass_matching_change, &walk,
+                                      error);
     return code == STOP && walk.full ? ETHOS_OK : code;
 }
 

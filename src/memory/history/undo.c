@@ -354,13 +354,10 @@ static int revert_next(struct undoing *undoing, size_t index, bool *out_enough,
     const struct ethos_filter *filter = undoing->filter;
     const struct ethos_change *change = &undoing->changes.items[index];
     bool several = names_some(filter);
-    int code = revert_change(undoing, index, error);
-    if (code == ETHOS_OK && !several)
-        code = end_run(undoing, error);
-    if (code == ETHOS_OK)
-        code = record_reverted(undoing, change, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(revert_change(undoing, index, error));
+    if (!several)
+        TRY(end_run(undoing, error));
+    TRY(record_reverted(undoing, change, error));
     *out_enough = several ? undoing->taken == filter->limit : has_new_text(undoing);
     return ETHOS_OK;
 }
@@ -527,12 +524,10 @@ int ethos_undo(struct ethos_turn *turn, const struct ethos_target *target,
                               .filter = filter ? filter : &newest_one,
                               .how = how ? how : &plain_how};
     int what = names_some(undoing.filter) ? CHANGES_DIFFS : CHANGES_PLAIN;
-    int code = handle_aim(turn, target, true, &aimed, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_aim(turn, target, true, &aimed, error));
     if (undoing.how->flags & ETHOS_SYNC_DRY_RUN)
         what |= CHANGES_STILL;
-    code = changes_load(turn, &aimed, what, &undoing.changes, error);
+    int code = changes_load(turn, &aimed, what, &undoing.changes, error);
     if (code == ETHOS_OK)
         code = undo_loaded(&undoing, error);
     changes_release(turn, &undoing.changes);
@@ -682,10 +677,8 @@ static int undo_key(struct scope_undo *self, const char *key, struct ethos_error
         .unrecorded = &self->unrecorded,
         .staying = &self->staying,
     };
-    int code = handle_aim(self->turn, &target, true, &aimed, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = changes_of_key(self->turn, &aimed, self->all, &undoing.changes, error);
+    TRY(handle_aim(self->turn, &target, true, &aimed, error));
+    int code = changes_of_key(self->turn, &aimed, self->all, &undoing.changes, error);
     if (code == ETHOS_OK)
         code = undo_loaded(&undoing, error);
     changes_release(self->turn, &undoing.changes);
@@ -780,15 +773,13 @@ int undo_all(struct ethos_turn *turn, const char *scope, const struct ethos_filt
 {
     struct changes_scope all;
     struct scope_undo files = {turn, scope, &all, filter, how, .first = ETHOS_OK};
-    int code = changes_need(turn, SLOT_PROVIDER(turn->provider, history), error);
-    if (code == ETHOS_OK && !names_some(filter))
-        code = err_hint(error, err_set(error, ETHOS_INVALID, "'all' needs to know which changes"),
-                        "say --since, --until, --actor, --session or --source");
-    if (code == ETHOS_OK && !(how->flags & ETHOS_SYNC_DRY_RUN))
-        code = record_edits_of_keys(turn, scope, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = changes_load_scope(turn, scope, CHANGES_DIFFS, &all, error);
+    TRY(changes_need(turn, SLOT_PROVIDER(turn->provider, history), error));
+    if (!names_some(filter))
+        TRY(err_hint(error, err_set(error, ETHOS_INVALID, "'all' needs to know which changes"),
+                     "say --since, --until, --actor, --session or --source"));
+    if (!(how->flags & ETHOS_SYNC_DRY_RUN))
+        TRY(record_edits_of_keys(turn, scope, error));
+    int code = changes_load_scope(turn, scope, CHANGES_DIFFS, &all, error);
     if (code == ETHOS_OK)
         code = undo_files(&files, error);
     changes_scope_release(turn, &all);

@@ -368,8 +368,8 @@ static int parse_text(struct ethos_view text, const char *name, struct arena *ar
 static int parse_file(struct config *self, const char *name, unsigned where, struct ethos_view text,
                       struct ethos_error *error)
 {
-    int code = parse_text(text, name, &self->arena, &self->table, error);
-    return code == ETHOS_OK ? check_table(self, name, where, error) : code;
+    TRY(parse_text(text, name, &self->arena, &self->table, error));
+    return check_table(self, name, where, error);
 }
 
 int config_load(struct config *self, int dir, const char *name, unsigned where,

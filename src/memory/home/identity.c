@@ -38,9 +38,7 @@
 static int load_file(int dir, const char *name, json_t **out, struct ethos_error *error)
 {
     json_t *value;
-    int code = home_read_json(dir, name, &value, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(home_read_json(dir, name, &value, error));
     if (!json_is_array(value)) {
         json_decref(value);
         return err_set(error, ETHOS_CORRUPT, "%s: not a JSON array", name);
@@ -147,9 +145,7 @@ int identity_resolve(const struct identity_map *self, const char *platform,
                      const char *platform_user, char out_user[ETHOS_MAX_ID + 1], bool *out_known,
                      struct ethos_error *error)
 {
-    int code = check_pair(platform, platform_user, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_pair(platform, platform_user, error));
     const json_t *entry = find_pair_entry(self->entries, platform, platform_user);
     if (entry) {
         struct ethos_view user = json_view(entry, "userId");
@@ -167,9 +163,7 @@ int identity_derive(const struct identity_map *self, const char *platform,
                     struct ethos_error *error)
 {
     char hex[HASH_HEX_SIZE];
-    int code = check_pair(platform, platform_user, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_pair(platform, platform_user, error));
     hash_pair(platform, platform_user, hex);
     for (size_t at = 0; at + DERIVED_SIZE < HASH_HEX_SIZE; at += DERIVED_SIZE) {
         struct ethos_view user = view_of(hex + at, DERIVED_SIZE);
@@ -412,8 +406,8 @@ static int map_text(const json_t *entries, struct str *out, struct ethos_error *
 /* Both get the same text, the .bak first: when it cannot be written, the map stays as it is. */
 static int save_identity_map(int dir, struct ethos_view text, struct ethos_error *error)
 {
-    int code = home_replace(dir, FOLDER, NAME ".bak", text, error);
-    return code == ETHOS_OK ? home_replace(dir, FOLDER, NAME, text, error) : code;
+    TRY(home_replace(dir, FOLDER, NAME ".bak", text, error));
+    return home_replace(dir, FOLDER, NAME, text, error);
 }
 
 static int save_or_preview(int dir, const json_t *entries, struct str *preview,
@@ -484,9 +478,7 @@ int identity_record(int dir, const char *platform, const char *platform_user, co
     if (code != ETHOS_OK || preview)
         return code == ETHOS_OK ? record_locked(dir, &record, preview, error) : code;
     int lock;
-    code = home_lock(dir, NAME, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(home_lock(dir, NAME, &lock, error));
     code = record_locked(dir, &record, NULL, error);
     os_close(lock);
     return code;
@@ -540,10 +532,8 @@ static int repair_locked(int dir, int64_t now_ms, struct ethos_error *error)
 int identity_repair(int dir, int64_t now_ms, struct ethos_error *error)
 {
     int lock;
-    int code = home_lock(dir, NAME, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = repair_locked(dir, now_ms, error);
+    TRY(home_lock(dir, NAME, &lock, error));
+    int code = repair_locked(dir, now_ms, error);
     os_close(lock);
     return code;
 }

@@ -33,9 +33,7 @@
 static int open_spool_folder(struct ethos *self, bool create, int *out, struct ethos_error *error)
 {
     int root;
-    int code = service_open_root(self, create, &root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_open_root(self, create, &root, error));
     if (root < 0)
         return err_set(error, ETHOS_NOTFOUND, FOLDER ": nothing is there");
     *out = os_open_beneath(root, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
@@ -44,7 +42,7 @@ static int open_spool_folder(struct ethos *self, bool create, int *out, struct e
             break;
         *out = os_open_beneath(root, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     }
-    code = *out >= 0 ? ETHOS_OK : err_errno(error, errno, FOLDER);
+    int code = *out >= 0 ? ETHOS_OK : err_errno(error, errno, FOLDER);
     os_close(root);
     return code;
 }
@@ -62,12 +60,10 @@ int spool_name(struct ethos *self, char out[SPOOL_NAME_SIZE])
 int spool_lock(struct ethos *self, int *out_lock, struct ethos_error *error)
 {
     int root;
-    int code = service_open_root(self, false, &root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_open_root(self, false, &root, error));
     if (root < 0)
         return err_set(error, ETHOS_NOTFOUND, FOLDER ": nothing is there");
-    code = home_lock_within(root, FOLDER, self->wait_ms, out_lock, error);
+    int code = home_lock_within(root, FOLDER, self->wait_ms, out_lock, error);
     os_close(root);
     return code;
 }
@@ -112,12 +108,10 @@ int spool_write(struct ethos *self, const char *name, struct ethos_view text,
 int spool_set_aside(struct ethos *self, const char *name, struct ethos_error *error)
 {
     int folder;
-    int code = open_spool_folder(self, false, &folder, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(open_spool_folder(self, false, &folder, error));
     int fd = os_open_beneath(folder, name, O_RDONLY | O_NOFOLLOW, 0);
     bool kept = fd >= 0 && os_fsync(fd) == 0 && os_fsync(folder) == 0;
-    code = kept ? ETHOS_OK : err_errno(error, errno, FOLDER);
+    int code = kept ? ETHOS_OK : err_errno(error, errno, FOLDER);
     if (fd >= 0)
         os_close(fd);
     os_close(folder);
@@ -140,15 +134,13 @@ int spool_refuse(struct ethos *self, const char *name, const char *about, struct
 {
     char from[SPOOL_NAME_SIZE + sizeof FOLDER], to[32 + sizeof REFUSED], hash[HASH_HEX_SIZE];
     int root;
-    int code = service_open_root(self, true, &root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_open_root(self, true, &root, error));
     snprintf(from, sizeof from, FOLDER "/%s", name);
     hash_hex(view_str(about ? about : name), hash);
     snprintf(to, sizeof to, REFUSED "/%.16s.json", hash);
     bool moved = os_mkdirs(root, REFUSED) == 0 &&
                  (os_renameat(root, from, root, to, 0) == 0 || errno == ENOENT);
-    code = moved ? ETHOS_OK : err_errno(error, errno, name);
+    int code = moved ? ETHOS_OK : err_errno(error, errno, name);
     os_close(root);
     return code;
 }
@@ -193,10 +185,8 @@ int spool_list(struct ethos *self, struct arena *arena, struct dir_names *out,
 int spool_read(struct ethos *self, const char *name, struct str *out, struct ethos_error *error)
 {
     int folder;
-    int code = open_spool_folder(self, false, &folder, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_read(folder, name, SPOOL_MAX_NOTE, out, NULL, error);
+    TRY(open_spool_folder(self, false, &folder, error));
+    int code = home_read(folder, name, SPOOL_MAX_NOTE, out, NULL, error);
     os_close(folder);
     return code;
 }

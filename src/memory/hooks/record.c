@@ -153,9 +153,7 @@ static const char *get_string(const json_t *json, const char *name)
 static int parse_note(struct ethos_view text, struct note_of_hook *out, struct ethos_error *error)
 {
     *out = (struct note_of_hook){0};
-    int code = json_parse_most(text, SPOOL_MAX_NOTE, "note", &out->json, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(json_parse_most(text, SPOOL_MAX_NOTE, "note", &out->json, error));
     if (json_integer_value(json_object_get(out->json, "version")) > VERSION)
         return err_set(error, ETHOS_UNSUPPORTED, "note: of a newer version");
     const struct agent *who;
@@ -163,8 +161,8 @@ static int parse_note(struct ethos_view text, struct note_of_hook *out, struct e
                                                       get_string(out->json, "event"), &who);
     if (!what)
         return err_set(error, ETHOS_INVALID, "note: no event of an agent");
-    code = hook_take(who, what, json_incref(json_object_get(out->json, "input")), &out->hook,
-                     error);
+    int code = hook_take(who, what, json_incref(json_object_get(out->json, "input")), &out->hook,
+                         error);
     if (code == ETHOS_OK && !out->hook.session)
         code = err_set(error, ETHOS_INVALID, "note: it names no conversation");
     out->request = (struct ethos_request){.personality = get_string(out->json, "personality"),
@@ -184,10 +182,8 @@ static int record_event(struct ethos *self, const struct ethos_request *request,
                         struct ethos_error *error)
 {
     struct ethos_turn *turn;
-    int code = ethos_turn_new(self, request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = record_or_wait(turn, hook, hook->turn ? hook->turn : turn_id, late, error);
+    TRY(ethos_turn_new(self, request, &turn, error));
+    int code = record_or_wait(turn, hook, hook->turn ? hook->turn : turn_id, late, error);
     ethos_turn_free(turn);
     if (code == ETHOS_OK && hook->event->action == AGENT_END) {
         hooks_state_drop(self, hook, HOOKS_PLACE);
@@ -216,9 +212,8 @@ static int complete_note(struct ethos *self, struct note_of_hook *note, struct e
 static int record_note(struct ethos *self, struct note_of_hook *note, const char *name, bool late,
                        struct ethos_error *error)
 {
-    int code = complete_note(self, note, error);
-    return code == ETHOS_OK ? record_event(self, &note->request, &note->hook, name, late, error)
-                            : code;
+    TRY(complete_note(self, note, error));
+    return record_event(self, &note->request, &note->hook, name, late, error);
 }
 
 /* ---- taking them in -------------------------------------------------------------------------- */
@@ -407,9 +402,7 @@ int hooks_drain(struct ethos *self, bool dry_run, struct hooks_drained *out,
     *out = (struct hooks_drained){0};
     if (self->ephemeral)
         return ETHOS_OK;
-    int code = hooks_recording(self, &recording, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(hooks_recording(self, &recording, error));
     if (recording && !dry_run) {
         struct retry retry = {self, false};
         hooks_state_each(self, HOOKS_WAITING, retry_lines, &retry);

@@ -169,14 +169,12 @@ static int append_messages(struct saying *self, const struct ethos_turn *turn,
                            struct ethos_error *error)
 {
     const struct hook *hook = self->hook;
-    int code = find_hook_session(self, turn, error);
-    if (code == ETHOS_OK)
-        code = add_spoken_message(self, "user", hook->prompt, error);
-    if (code == ETHOS_OK && !self->last.role && hook->reply.size > 0)
-        code = add_spoken_message(self, "user", VIEW(NOT_ASKED), error);
-    if (code == ETHOS_OK)
-        code = add_spoken_message(self, "assistant", hook->reply, error);
-    return code == ETHOS_OK ? record_new(self, error) : code;
+    TRY(find_hook_session(self, turn, error));
+    TRY(add_spoken_message(self, "user", hook->prompt, error));
+    if (!self->last.role && hook->reply.size > 0)
+        TRY(add_spoken_message(self, "user", VIEW(NOT_ASKED), error));
+    TRY(add_spoken_message(self, "assistant", hook->reply, error));
+    return record_new(self, error);
 }
 
 /* <agent>:<conversation>, which is where its transcript goes; events: beside that. */
@@ -220,13 +218,10 @@ int hooks_append_messages(struct ethos_turn *turn, const struct hook *hook, cons
 {
     struct saying self = {.hook = hook, .turn = turn_id};
     int lock;
-    int code = ethos_sessions(turn->ethos, &self.store, error);
-    if (code == ETHOS_OK)
-        code = sessions_lock(turn->ethos, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_sessions(turn->ethos, &self.store, error));
+    TRY(sessions_lock(turn->ethos, &lock, error));
     arena_init(&self.arena);
-    code = append_events(&self, turn, error);
+    int code = append_events(&self, turn, error);
     arena_release(&self.arena);
     os_close(lock);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;

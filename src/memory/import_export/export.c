@@ -205,8 +205,8 @@ static int write_recorded(struct export *export, const char *name, const char *k
         *error = *closed;
     if (closed->code != ETHOS_OK)
         return closed->code;
-    int code = write_there(export, name, key, str_view(&there->text), text, FILE_MODE, error);
-    return code == ETHOS_OK && key ? export_warn(export, key, text, false, error) : code;
+    TRY(write_there(export, name, key, str_view(&there->text), text, FILE_MODE, error));
+    return key ? export_warn(export, key, text, false, error) : ETHOS_OK;
 }
 
 int export_file(struct export *export, const char *name, const char *key, struct ethos_view text,

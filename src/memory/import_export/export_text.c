@@ -154,8 +154,8 @@ static int print_json(struct rendering *rendering, struct ethos_view index)
     json_print(json, JSON_STYLE_PRETTY, rendering->out);
     json_decref(json);
     str_addc(rendering->out, '\n');
-    int code = warn_of_secret(rendering, TRANSFER_INDEX, index);
-    return code == ETHOS_OK ? str_code(rendering->out) : code;
+    TRY(warn_of_secret(rendering, TRANSFER_INDEX, index));
+    return str_code(rendering->out);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */

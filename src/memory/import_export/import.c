@@ -86,24 +86,20 @@ static int resolve_scopes(struct import *import, struct ethos_error *error)
     const char *asked = import->what->scope;
     bool agent = foreign_below(import->what->format) || // the home of an agent, not of a project
                  strcmp(import->what->format, "ethos-vector") == 0;
-    int code = resolve_import_scope(import->turn, asked ? asked : context->memory_scope,
-                                    import->memory_scope, error);
-    if (code == ETHOS_OK)
-        code = resolve_import_scope(import->turn,
-                                    asked   ? asked
-                                    : agent ? context->memory_scope
-                                            : "workspace",
-                                    import->note_scope, error);
-    return code;
+    TRY(resolve_import_scope(import->turn, asked ? asked : context->memory_scope,
+                             import->memory_scope, error));
+    return resolve_import_scope(import->turn,
+                                asked   ? asked
+                                : agent ? context->memory_scope
+                                        : "workspace",
+                                import->note_scope, error);
 }
 
 static int load_records(struct import *import, struct ethos_error *error)
 {
     const char *const path[] = {"sources", import->source.path, NULL};
     const char *const notes[] = {"sources", import->source.path, "notes", NULL};
-    int code = imports_load(import->turn, import->note_scope, &import->notes, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(imports_load(import->turn, import->note_scope, &import->notes, error));
     json_t *source = imports_part(&import->notes, path);
     if (json_object_set_new(source, "format", json_string(import->what->format)) != 0)
         return err_nomem(error);
@@ -129,20 +125,14 @@ static int recover_scopes(const struct import *import, struct ethos_error *error
 
 static int import_all(struct import *import, struct ethos_error *error)
 {
-    int code = recover_scopes(import, error);
-    if (code == ETHOS_OK)
-        code = load_records(import, error);
-    if (code == ETHOS_OK)
-        code = import_name(import, error);
-    if (code == ETHOS_OK)
-        code = import->waits ? import_propose_notes(import, error) : import_notes(import, error);
-    if (code == ETHOS_OK && !import_dry(import) && !import->waits)
-        code = imports_save(import->turn, &import->notes, error);
-    if (code == ETHOS_OK)
-        code = import_log(import, FOREIGN_MEMORY, error);
-    if (code == ETHOS_OK)
-        code = import_log(import, FOREIGN_USER, error);
-    return code;
+    TRY(recover_scopes(import, error));
+    TRY(load_records(import, error));
+    TRY(import_name(import, error));
+    TRY(import->waits ? import_propose_notes(import, error) : import_notes(import, error));
+    if (!import_dry(import) && !import->waits)
+        TRY(imports_save(import->turn, &import->notes, error));
+    TRY(import_log(import, FOREIGN_MEMORY, error));
+    return import_log(import, FOREIGN_USER, error);
 }
 
 static int run_locked(struct import *import, struct ethos_error *error)

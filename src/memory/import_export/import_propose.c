@@ -30,8 +30,8 @@ static int describe_item(const struct source_item *item, struct proposing *out)
     str_init(&out->hook, ETHOS_MAX_STORE_BYTES);
     str_init(&out->index, ETHOS_MAX_STORE_BYTES);
     note_parse(item->note, &note);
-    int code = note_title(&note, item->key, &out->title);
-    return code == ETHOS_OK ? note_value(note.description, &out->hook) : code;
+    TRY(note_title(&note, item->key, &out->title));
+    return note_value(note.description, &out->hook);
 }
 
 static void release_proposal(struct proposing *self)

@@ -71,10 +71,10 @@ static int forget_if_new(struct ethos_turn *turn, struct imports *imports,
     imports->loaded = json_deep_copy(imports->json);
     if (!imports->loaded)
         return err_nomem(error);
-    int code = is_new(turn, imports->scope, &new, error);
-    if (code == ETHOS_OK && new &&json_object_set_new(imports->json, "sources", json_object()) != 0)
-        code = err_nomem(error);
-    return code;
+    TRY(is_new(turn, imports->scope, &new, error));
+    return new &&json_object_set_new(imports->json, "sources", json_object()) != 0
+               ? err_nomem(error)
+               : ETHOS_OK;
 }
 
 int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out,
@@ -86,10 +86,8 @@ int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out
     snprintf(out->scope, sizeof out->scope, "%s", scope);
     home_record_name("imports", scope, name);
     snprintf(path, sizeof path, HOME_RECORDS "/%s", name);
-    int code = service_open_root(turn->ethos, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_read_json_most(dir, path, RECORD_BYTES, &out->json, error);
+    TRY(service_open_root(turn->ethos, false, &dir, error));
+    int code = home_read_json_most(dir, path, RECORD_BYTES, &out->json, error);
     if (dir >= 0)
         os_close(dir);
     if (code == ETHOS_OK)
@@ -159,10 +157,8 @@ void imports_release(struct imports *imports)
 int imports_lock(struct ethos_turn *turn, int *out_lock, struct ethos_error *error)
 {
     int dir;
-    int code = service_open_root(turn->ethos, true, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_lock(dir, "imports", out_lock, error);
+    TRY(service_open_root(turn->ethos, true, &dir, error));
+    int code = home_lock(dir, "imports", out_lock, error);
     os_close(dir);
     return code;
 }

@@ -336,10 +336,9 @@ int plan_make(struct plan *plan, const struct migrate *move, const char *scope,
 {
     *plan = (struct plan){.move = move, .scope = scope};
     arena_init(&plan->arena);
-    int code = record_outside_edits(plan, move->from, error);
-    if (code == ETHOS_OK)
-        code = record_outside_edits(plan, move->to, error);
-    return code == ETHOS_OK ? draw_up(plan, error) : code;
+    TRY(record_outside_edits(plan, move->from, error));
+    TRY(record_outside_edits(plan, move->to, error));
+    return draw_up(plan, error);
 }
 
 /* The newest change of the target: those of the plan come after it. */

@@ -412,8 +412,8 @@ static int move_whole(struct session_migration *moving, const struct session_cop
 {
     if (there->there)
         return bring_session_up_to_date(moving, from, there, error);
-    int code = create_session(moving, from, error);
-    return code == ETHOS_OK ? append_messages_from(moving, from, 0, error) : code;
+    TRY(create_session(moving, from, error));
+    return append_messages_from(moving, from, 0, error);
 }
 
 /*

@@ -134,10 +134,9 @@ static int open_chosen(struct ethos *ethos, const struct config *home,
                        struct ethos_error *error)
 {
     const struct ethos_setup setup = setup_of(ethos, home);
-    int code = offline_sync_now(&out->backend, &setup, given, dry_run, error);
-    if (code == ETHOS_OK)
-        code = registry_open_store(&out->backend, &setup, given, &out->store, error);
-    return code == ETHOS_OK ? open_talks(home, &setup, given, out, error) : code;
+    TRY(offline_sync_now(&out->backend, &setup, given, dry_run, error));
+    TRY(registry_open_store(&out->backend, &setup, given, &out->store, error));
+    return open_talks(home, &setup, given, out, error);
 }
 
 /* other: the side that is open already, or NULL. */
@@ -182,14 +181,12 @@ int migrate_open(struct ethos *ethos, const struct migrate_side *from,
                  struct ethos_error *error)
 {
     const struct config *home;
-    int code = service_config(ethos, NULL, &home, NULL, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_config(ethos, NULL, &home, NULL, error));
     struct migrate_opened *opened = calloc(1, sizeof *opened);
     if (!opened)
         return err_nomem(error);
     struct opened_side *sides = opened->sides;
-    code = open_side(ethos, home, from, dry_run, NULL, &sides[0], error);
+    int code = open_side(ethos, home, from, dry_run, NULL, &sides[0], error);
     if (code == ETHOS_OK)
         code = open_side(ethos, home, to, dry_run, &sides[0], &sides[1], error);
     if (code != ETHOS_OK) {

@@ -260,9 +260,7 @@ static int compare_scope(const struct migrate *self, const struct plan *plan,
 {
     const struct scope_history as_planned = {.rows = plan->rows, .count = plan->count};
     struct migration_digest digest;
-    int code = digest_side(self, self->from, plan->scope, &as_planned, &digest, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(digest_side(self, self->from, plan->scope, &as_planned, &digest, error));
     memcpy(out->from, digest.hex, sizeof out->from);
     out->count.lost = digest.lost;
     return migrate_digest(self, self->to, plan->scope, out->to, error);
@@ -299,10 +297,8 @@ static int copy_scope_once(struct migration_run *run, struct migrate_scope *out,
 {
     const struct migrate *move = run->move;
     struct plan plan;
-    int code = migrate_go_on(move, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = plan_make(&plan, move, out->scope, error);
+    TRY(migrate_go_on(move, error));
+    int code = plan_make(&plan, move, out->scope, error);
     if (code == ETHOS_OK) {
         *out_more = (plan.there < plan.count || plan.old) && !move->dry_run;
         code = plan_carry_out(&plan, report_progress, run, error);
@@ -431,10 +427,8 @@ static int conclude_migration(const struct migration_run *run, struct ethos_erro
 int migrate_stores(const struct migrate *self, struct ethos_error *error)
 {
     struct migration_run run = {.move = self};
-    int code = migrate_check(self, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = names_of_scopes(self->from, &run.scopes, error);
+    TRY(migrate_check(self, error));
+    int code = names_of_scopes(self->from, &run.scopes, error);
     leave_unknown(&run);
     if (code == ETHOS_OK)
         code = count_all(&run, error);

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/err.h"
 #include "base/system/os.h"
 #include "base/view.h"
 #include "memory/mirror/internal.h"
@@ -63,9 +64,7 @@ static int refill_scope(struct mirror *self, const struct mirror_scope *scope,
                         struct mirror_state *state, const struct mirror_event *event,
                         struct ethos_error *error)
 {
-    int code = folder_forget_missing(self, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(folder_forget_missing(self, error));
     mirror_report(self, event);
     state_release(state);
     return state_load(self, scope, state, error);

@@ -356,15 +356,13 @@ int state_save(const struct mirror *self, const struct mirror_scope *scope,
     if (!state->changed)
         return ETHOS_OK;
     state_path(scope->scope, name, path);
-    int code = write_json(self->dir, name,
-                          json_pack("{s:s, s:I, s:O}", "place", scope->place, "step",
-                                    (json_int_t)(state->step + 1), "keys", state->keys),
-                          error);
-    if (code == ETHOS_OK) {
-        state->step++;
-        state->changed = false;
-    }
-    return code;
+    TRY(write_json(self->dir, name,
+                   json_pack("{s:s, s:I, s:O}", "place", scope->place, "step",
+                             (json_int_t)(state->step + 1), "keys", state->keys),
+                   error));
+    state->step++;
+    state->changed = false;
+    return ETHOS_OK;
 }
 
 void state_release(struct mirror_state *state)
@@ -497,9 +495,7 @@ int folder_path(const struct mirror *self, const char *scope, const char *key, c
 {
     char path[PATH_MAX];
     size_t start = strlen(self->folder);
-    int code = self->files->ops->locate(self->files, scope, key, path, sizeof path, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(self->files->ops->locate(self->files, scope, key, path, sizeof path, error));
     const char *below = path + (strncmp(path, self->folder, start) == 0 ? start : 0);
     while (*below == '/')
         below++;

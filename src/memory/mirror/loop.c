@@ -176,10 +176,9 @@ static int open_watch(struct mirror *self, struct ethos_error *error)
 {
     struct ethos_options options = {
         .home = self->folder, .fast = self->ethos->fast, .host = self->ethos->host};
-    int code = mirror_files(self, &options.store, error);
-    if (code == ETHOS_OK)
-        code = ethos_open(&options, &self->view, error);
-    return code == ETHOS_OK ? watch_open(self->view, &self->watch, error) : code;
+    TRY(mirror_files(self, &options.store, error));
+    TRY(ethos_open(&options, &self->view, error));
+    return watch_open(self->view, &self->watch, error);
 }
 
 static bool is_in_step(const struct mirror *self)

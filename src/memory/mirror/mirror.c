@@ -88,9 +88,7 @@ static int add_mirror_source(void *arg, struct ethos_provider *provider, bool he
     struct mirror *self = gathering->self;
     if (here || source_of(self, provider))
         return ETHOS_OK;
-    int code = check_slots(self, provider, gathering->error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_slots(self, provider, gathering->error));
     struct mirror_source *source = arena_array(&self->arena, 1, sizeof *source);
     if (!source)
         return err_nomem(gathering->error);

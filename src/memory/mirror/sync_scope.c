@@ -373,12 +373,12 @@ static int absorb_one_way(struct scope_sync *look, const struct item *item,
 static int apply_file_edit(struct scope_sync *look, struct item *item, struct ethos_error *error)
 {
     bool own, unknown = !item->backend.there && is_same_text(item->agreed, MIRROR_ABSENT);
-    int code = find_own(look, item, &own, error);
-    if (code == ETHOS_OK && !own)
-        code = !look->self->how.two_way ? absorb_one_way(look, item, error)
-               : unknown                ? absorb_new(look, item, error)
-                                        : absorb_two_way(look, item, error);
-    return code == ETHOS_OK ? state_set(&look->state, item->key, item->file.revision, error) : code;
+    TRY(find_own(look, item, &own, error));
+    if (!own)
+        TRY(!look->self->how.two_way ? absorb_one_way(look, item, error)
+            : unknown                ? absorb_new(look, item, error)
+                                     : absorb_two_way(look, item, error));
+    return state_set(&look->state, item->key, item->file.revision, error);
 }
 
 /* ---- the backend moved: into the file -------------------------------------------------------- */
@@ -455,8 +455,8 @@ static int restore_to_backend(struct scope_sync *look, struct item *item, struct
                         drops ? "change it" : "give it back");
     }
     snprintf(item->agreed, sizeof item->agreed, MIRROR_ABSENT);
-    int code = absorb_two_way(look, item, error);
-    return code == ETHOS_OK ? ETHOS_CONFLICT : code;
+    TRY(absorb_two_way(look, item, error));
+    return ETHOS_CONFLICT;
 }
 
 /* ---- one text -------------------------------------------------------------------------------- */
@@ -479,8 +479,8 @@ static int sync_item_once(struct scope_sync *look, struct item *item, struct eth
                : known          ? update_file(look, item, error)
                                 : restore_to_backend(look, item, error);
     }
-    code = apply_file_edit(look, item, error);
-    return code == ETHOS_OK ? ETHOS_CONFLICT : code;
+    TRY(apply_file_edit(look, item, error));
+    return ETHOS_CONFLICT;
 }
 
 /* Of a disk that is full nobody wants to hear once for every text. */

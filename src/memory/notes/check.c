@@ -501,9 +501,7 @@ static int select_notes(struct notes_checking *check, const struct notes_check *
     if (!what->name)
         return what->confirm ? err_set(error, ETHOS_INVALID, "name the note that was verified")
                              : ETHOS_OK;
-    int code = ethos_note_find(check->turn, check->notes.scope, what->name, key, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_note_find(check->turn, check->notes.scope, what->name, key, error));
     check->only = key;
     for (size_t i = 0; what->confirm && i < check->notes.count; i++)
         check->subjects[i].confirm = strcmp(check->notes.rows[i].key, key) == 0;

@@ -102,9 +102,7 @@ static int copy_other_rows(int dir, const char *scope, const char *key, struct n
 {
     json_t *old, *row;
     size_t i;
-    int code = read_result_rows(dir, scope, &old, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_result_rows(dir, scope, &old, error));
     json_array_foreach (old, i, row) {
         bool other = !view_eq_str(json_view(row, "key"), key);
         if (other && self->rows && json_array_size(self->rows) < NOTES_CHECK_KEPT)
@@ -139,16 +137,14 @@ static int replace_rows_of_note(struct ethos_turn *turn, int dir, const char *sc
     char name[HOME_RECORD_SIZE], path[NAME_SIZE];
     struct home_stamp stamp;
     struct str text;
-    int code = key ? copy_other_rows(dir, scope, key, self, error) : ETHOS_OK;
-    if (code != ETHOS_OK)
-        return code;
+    TRY(key ? copy_other_rows(dir, scope, key, self, error) : ETHOS_OK);
     home_record_name("checks", scope, name);
     file_path(scope, path);
     home_stamp(dir, path, &stamp);
     if (json_array_size(self->rows) == 0 && stamp.inode == 0)
         return ETHOS_OK;
     str_init(&text, RECORD_BYTES);
-    code = print_record(turn, scope, self, &text, error);
+    int code = print_record(turn, scope, self, &text, error);
     if (code == ETHOS_OK)
         code = home_replace(dir, HOME_RECORDS, name, str_view(&text), error);
     str_release(&text);
@@ -176,12 +172,9 @@ int notes_check_last(struct ethos_turn *turn, const char *scope, json_t **out_ro
 {
     char real[ETHOS_MAX_SCOPE];
     int dir;
-    int code = notes_scope(turn, scope, real, error);
-    if (code == ETHOS_OK)
-        code = service_open_root(turn->ethos, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = read_result_rows(dir, real, out_rows, error);
+    TRY(notes_scope(turn, scope, real, error));
+    TRY(service_open_root(turn->ethos, false, &dir, error));
+    int code = read_result_rows(dir, real, out_rows, error);
     if (dir >= 0)
         os_close(dir);
     return code;

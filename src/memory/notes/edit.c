@@ -51,12 +51,10 @@ static int edit_write(void *arg, struct ethos_edit *edits, size_t count, struct 
         return err_set(error, ETHOS_NOTFOUND, "no such note: %s", writing->key);
     if (writing->if_match && strcmp(writing->if_match, note->old.revision) != 0)
         return update_moved(writing->key, note->old.revision, error);
-    int code = check_free(writing, text_being_edited(index), error);
-    if (code != ETHOS_OK)
-        return code;
-    code = remember_rewrite(&writing->what, writing->key, text_being_edited(note),
-                            text_being_edited(index), &writing->note, &writing->index,
-                            &writing->title, &writing->effect);
+    TRY(check_free(writing, text_being_edited(index), error));
+    int code = remember_rewrite(&writing->what, writing->key, text_being_edited(note),
+                                text_being_edited(index), &writing->note, &writing->index,
+                                &writing->title, &writing->effect);
     if (code != ETHOS_OK)
         return code == ETHOS_NOMEM
                    ? err_nomem(error)
@@ -116,19 +114,15 @@ int notes_write(struct ethos_turn *turn, const char *scope, const char *name,
                               .key = out->key,
                               .if_match = how->if_match};
     struct ethos_edit edits[2] = {{.key = out->key}, {.key = NOTES_INDEX}};
-    int code = check_change(change, error);
-    if (code == ETHOS_OK)
-        code = notes_scope(turn, scope, out->scope, error);
-    if (code == ETHOS_OK)
-        code = ethos_note_find(turn, out->scope, name, out->key, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_change(change, error));
+    TRY(notes_scope(turn, scope, out->scope, error));
+    TRY(ethos_note_find(turn, out->scope, name, out->key, error));
     clock_date(service_now_ms(turn->ethos), date);
     str_init(&source, ETHOS_MAX_INPUT_BYTES);
     str_init(&writing.note, ETHOS_MAX_STORE_BYTES);
     str_init(&writing.index, ETHOS_MAX_STORE_BYTES);
     str_init(&writing.title, ETHOS_MAX_INPUT_BYTES);
-    code = notes_source(turn, how->origin, &source) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+    int code = notes_source(turn, how->origin, &source) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
     if (source.size > 0)
         writing.what.source = str_view(&source);
     if (code == ETHOS_OK)

@@ -164,8 +164,8 @@ static int load_index(struct ethos_turn *turn, struct notes *notes, struct ethos
 int notes_recover(struct ethos_turn *turn, const char *scope, struct ethos_error *error)
 {
     char real[ETHOS_MAX_SCOPE];
-    int code = notes_scope(turn, scope, real, error);
-    return code == ETHOS_OK ? handle_recover(turn, real, error) : code;
+    TRY(notes_scope(turn, scope, real, error));
+    return handle_recover(turn, real, error);
 }
 
 int notes_load(struct ethos_turn *turn, const char *scope, struct notes *out,

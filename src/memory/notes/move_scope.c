@@ -123,15 +123,11 @@ static int transfer_note(struct transfer_note *move, const struct ethos_sync_how
     char revision[ETHOS_REVISION_SIZE];
     origin.via = NOTES_MOVE; // undo of one half alone would double or lose the note
     own.origin = &origin;
-    int code = provider->ops->read(provider, move->source, move->key, &whole, &move->text, error);
-    if (code == ETHOS_OK && how->if_match && strcmp(how->if_match, move->text.revision) != 0)
-        code = err_set(error, ETHOS_CONFLICT, "%s: has changed meanwhile", move->key);
-    if (code == ETHOS_OK)
-        code = read_index_line(move, error);
-    if (code == ETHOS_OK)
-        code = write_to_target(move, &own, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(provider->ops->read(provider, move->source, move->key, &whole, &move->text, error));
+    if (how->if_match && strcmp(how->if_match, move->text.revision) != 0)
+        TRY(err_set(error, ETHOS_CONFLICT, "%s: has changed meanwhile", move->key));
+    TRY(read_index_line(move, error));
+    TRY(write_to_target(move, &own, error));
     memcpy(revision, move->text.revision, sizeof revision);
     own.if_match = revision;
     return ethos_note_remove(move->turn, move->source, move->key, &own, error);

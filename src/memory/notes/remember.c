@@ -96,10 +96,7 @@ static int remember_as(struct ethos_turn *turn, struct keeping *keeping, const c
 {
     struct ethos_edit edits[2] = {{.key = key}, {.key = NOTES_INDEX}};
     keeping->key = key;
-    int code = handle_update(turn, kept->scope, edits, 2, write_note_and_index, keeping, how,
-                             error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_update(turn, kept->scope, edits, 2, write_note_and_index, keeping, how, error));
     bool elsewhere = edits[0].verdict != ETHOS_EDIT_REPEATED;
     if (elsewhere && edits[1].verdict == ETHOS_EDIT_REPEATED)
         return ETHOS_EXISTS;
@@ -388,11 +385,9 @@ static int remove_once(struct ethos_turn *turn, const char *scope, const char *n
     char key[ETHOS_MAX_KEY + 1];
     struct removal removal = {.key = key, .if_match = how->if_match};
     struct ethos_edit edits[2] = {{.key = key}, {.key = NOTES_INDEX}};
-    int code = ethos_note_find(turn, scope, name, key, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_note_find(turn, scope, name, key, error));
     str_init(&removal.index, ETHOS_MAX_STORE_BYTES);
-    code = handle_update(turn, scope, edits, 2, edit_remove, &removal, how, error);
+    int code = handle_update(turn, scope, edits, 2, edit_remove, &removal, how, error);
     str_release(&removal.index);
     *out_gone = removal.gone;
     return code;
@@ -559,15 +554,10 @@ static int name_edits(struct ethos_turn *turn, struct note_rename *moving,
 static int prepare_move(struct ethos_turn *turn, struct note_rename *moving, const char *scope,
                         const char *name, const char *new_name, bool dry, struct ethos_error *error)
 {
-    int code = dry ? ETHOS_OK : notes_recover(turn, scope, error);
-    if (code == ETHOS_OK)
-        code = ethos_note_find(turn, scope, name, moving->key, error);
-    if (code == ETHOS_OK)
-        code = name_target(moving, new_name, error);
-    if (code == ETHOS_OK)
-        code = notes_load(turn, scope, &moving->notes, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(dry ? ETHOS_OK : notes_recover(turn, scope, error));
+    TRY(ethos_note_find(turn, scope, name, moving->key, error));
+    TRY(name_target(moving, new_name, error));
+    TRY(notes_load(turn, scope, &moving->notes, error));
     size_t most = moving->notes.count + 3;
     moving->edits = arena_array(&moving->notes.arena, most, sizeof *moving->edits);
     moving->texts = arena_array(&moving->notes.arena, most, sizeof *moving->texts);

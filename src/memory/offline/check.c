@@ -162,8 +162,8 @@ static int check_offline_place(void *arg, const char *place, struct ethos_error 
     struct offline_inspection *look = arg;
     look->place = place;
     read_place_name(look);
-    int code = report_queued(look, error);
-    return code == ETHOS_OK ? report_refused(look, error) : code;
+    TRY(report_queued(look, error));
+    return report_refused(look, error);
 }
 
 int offline_check(const char *root, ethos_finding_fn *each, void *arg, struct ethos_error *error)

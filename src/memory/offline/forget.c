@@ -185,10 +185,8 @@ static int forget_waiting(struct forgetting *self, struct ethos_error *error)
         return ETHOS_OK;
     if (self->dry_run)
         return purge_folder(self, "queue", error);
-    int code = queue_lock(place, place->setup.deadline_ms, &doing, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = queue_lock_put(place, place->setup.deadline_ms, &putting, error);
+    TRY(queue_lock(place, place->setup.deadline_ms, &doing, error));
+    int code = queue_lock_put(place, place->setup.deadline_ms, &putting, error);
     if (code == ETHOS_OK) {
         code = purge_folder(self, "queue", error);
         os_close(putting);
@@ -203,10 +201,9 @@ static int forget_at(void *arg, const char *place, struct ethos_error *error)
 {
     struct forgetting *self = arg;
     memcpy(self->self.place, place, sizeof self->self.place);
-    int code = self->dry_run ? ETHOS_OK : known_forget(&self->self, self->scope, error);
-    if (code == ETHOS_OK)
-        code = forget_waiting(self, error);
-    return code == ETHOS_OK ? purge_folder(self, "refused", error) : code;
+    TRY(self->dry_run ? ETHOS_OK : known_forget(&self->self, self->scope, error));
+    TRY(forget_waiting(self, error));
+    return purge_folder(self, "refused", error);
 }
 
 int offline_forget(const struct ethos_setup *setup, const char *scope,

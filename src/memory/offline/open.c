@@ -53,16 +53,14 @@ int offline_folder(const struct offline *self, const char *folder, bool create, 
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
     char path[OFFLINE_PATH_SIZE];
     int root;
-    int code = home_open(self->setup.root, create, &root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(home_open(self->setup.root, create, &root, error));
     offline_path(self, folder, path);
     int fd = os_open_beneath(root, path, flags, 0);
     if (fd < 0 && errno == ENOENT && create && os_mkdirs(root, path) == 0) {
         write_place_name(self, root);
         fd = os_open_beneath(root, path, flags, 0);
     }
-    code = fd >= 0 ? ETHOS_OK : err_errno(error, errno, path);
+    int code = fd >= 0 ? ETHOS_OK : err_errno(error, errno, path);
     os_close(root);
     *out = fd;
     return code;
@@ -235,14 +233,12 @@ int offline_open(const struct backend *backend, const struct ethos_setup *setup,
     all.also = offline_options(backend);
     if (!all.also)
         return registry_open(backend, setup, &all, shared, out_provider, error);
-    int code = make_offline(backend, setup, &all, shared, &self, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(make_offline(backend, setup, &all, shared, &self, error));
     if (!self->cached && !self->queues && !queue_waits(self)) {
         offline_close(&self->base);
         return registry_open(backend, setup, &all, shared, out_provider, error);
     }
-    code = offline_open_inner(self, error);
+    int code = offline_open_inner(self, error);
     if (code != ETHOS_OK && code != ETHOS_BUSY) {
         offline_close(&self->base);
         return code;

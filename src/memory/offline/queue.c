@@ -164,11 +164,9 @@ static int lock_by(const struct offline *self, const char *what, uint32_t wait_m
 {
     int root;
     char name[LOCK_SIZE];
-    int code = home_open(self->setup.root, true, &root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(home_open(self->setup.root, true, &root, error));
     snprintf(name, sizeof name, "offline-%s-%s", self->place, what);
-    code = home_lock_within(root, name, wait_ms, out_lock, error);
+    int code = home_lock_within(root, name, wait_ms, out_lock, error);
     os_close(root);
     return code;
 }
@@ -233,11 +231,9 @@ static int write_call_locked(struct offline *self, struct ethos_view text,
     char name[OFFLINE_NAME_SIZE];
     struct arena arena;
     struct dir_names names = {0};
-    int code = offline_folder(self, FOLDER, true, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(offline_folder(self, FOLDER, true, &dir, error));
     arena_init(&arena);
-    code = list_calls(dir, &arena, &names, error);
+    int code = list_calls(dir, &arena, &names, error);
     if (code == ETHOS_OK)
         code = check_queue_room(dir, &names, text.size, error);
     uint64_t last = names.count ? strtoull(names.list[names.count - 1], NULL, 10) : 0;
@@ -293,14 +289,12 @@ int queue_add(struct offline *self, const struct ethos_context *context,
     struct str text;
     char made[UUID_SIZE];
     const char *op_id = origin ? origin->op_id : NULL;
-    int code = check_texts(self, updates, count, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_texts(self, updates, count, error));
     if (!op_id && uuid_make(made) != 0)
         return err_errno(error, errno, FOLDER);
     str_init(&text, ETHOS_MAX_INPUT_BYTES);
-    code = print_call(host->now_ms(host->arg), context, origin ? origin : &nobody,
-                      op_id ? op_id : made, updates, count, &text);
+    int code = print_call(host->now_ms(host->arg), context, origin ? origin : &nobody,
+                          op_id ? op_id : made, updates, count, &text);
     if (code != ETHOS_OK)
         code = code == ETHOS_NOMEM
                    ? err_nomem(error)
@@ -354,10 +348,8 @@ static int read_call_text(struct offline *self, const char *name, struct str *ou
                           struct ethos_error *error)
 {
     int dir;
-    int code = offline_folder(self, FOLDER, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_read(dir, name, ETHOS_MAX_INPUT_BYTES, out, NULL, error);
+    TRY(offline_folder(self, FOLDER, false, &dir, error));
+    int code = home_read(dir, name, ETHOS_MAX_INPUT_BYTES, out, NULL, error);
     os_close(dir);
     return code;
 }

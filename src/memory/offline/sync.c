@@ -275,9 +275,7 @@ static int sync_marked(struct offline *self, const struct ethos_context *context
                                        .flags = attempt->how->flags,
                                        .each = record_delivery,
                                        .arg = attempt};
-    int code = offline_reach(self, OFFLINE_WRITE, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(offline_reach(self, OFFLINE_WRITE, error));
     attempt->sent = true;
     attempt->once = keeps_ids(self->inner);
     if (!attempt->once && attempt->origin.op_id == attempt->made)
@@ -350,13 +348,11 @@ int offline_sync(struct ethos_provider *provider, const struct ethos_context *co
                    : code;
     }
     struct delivery attempt = {.updates = updates, .count = count, .how = how};
-    int code = name_attempt(&attempt, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(name_attempt(&attempt, error));
     attempt.marks = calloc(count, sizeof *attempt.marks);
     if (!attempt.marks)
         return err_nomem(error);
-    code = sync_or_keep(self, context, &attempt, error);
+    int code = sync_or_keep(self, context, &attempt, error);
     free(attempt.marks);
     return code;
 }

@@ -81,13 +81,11 @@ static int fetch_sections(struct ethos_turn *turn, uint64_t tail_bytes, bool rec
         *text = (struct ethos_text){.data = text->data, .capacity = text->capacity};
         sections[i].code = ETHOS_NOTFOUND;
     }
-    int code = turn->provider->ops->prefetch(turn->provider, &turn->context, &how, sections,
-                                             ETHOS_SECTIONS, error);
-    if (code == ETHOS_OK) {
-        set_workspace_error(&turn->context, &sections[ETHOS_SECTION_WORKSPACE]);
-        check_global_is_log(turn, &sections[ETHOS_SECTION_GLOBAL]);
-    }
-    return code;
+    TRY(turn->provider->ops->prefetch(turn->provider, &turn->context, &how, sections,
+                                      ETHOS_SECTIONS, error));
+    set_workspace_error(&turn->context, &sections[ETHOS_SECTION_WORKSPACE]);
+    check_global_is_log(turn, &sections[ETHOS_SECTION_GLOBAL]);
+    return ETHOS_OK;
 }
 
 /* ---- what is out of reach ------------------------------------------------------------------ */
@@ -128,8 +126,8 @@ static int render_noted(const struct render_input inputs[ETHOS_SECTIONS],
     bool fits = room > 0 && options.cap > room;
     if (fits)
         options.cap -= room;
-    int code = render_block(inputs, &options, out, result);
-    return code == ETHOS_OK && fits && out->size > before ? str_adds(out, note) : code;
+    TRY(render_block(inputs, &options, out, result));
+    return fits && out->size > before ? str_adds(out, note) : ETHOS_OK;
 }
 
 /*
@@ -487,13 +485,11 @@ int ethos_prefetch(struct ethos_turn *turn, const struct ethos_prefetch_options 
     struct render_result result = {0};
     struct recalled_found found = {0};
     struct str text;
-    int code = choose_options(turn, &own, &options, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(choose_options(turn, &own, &options, error));
     struct recalled_limits limits = reserve_for_query(turn, &own, &options.cap);
     const uint64_t cap = options.cap;
     str_init(&text, ETHOS_MAX_STORE_BYTES);
-    code = render_sections(turn, &own, &options, &text, &result, error);
+    int code = render_sections(turn, &own, &options, &text, &result, error);
     size_t sections = text.size;
     if (code == ETHOS_OK)
         code = add_recalled(turn, &own, cap, &limits, &text, &result, &sections, &found, error);

@@ -86,9 +86,7 @@ static int check_module(const struct ethos_module *module, const char *path,
 {
     if (!module)
         return err_set(error, ETHOS_INVALID, "%s: does not define ethos_module", path);
-    int code = check_abi(module->abi, path, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_abi(module->abi, path, error));
     if (!module->provider && !module->store)
         return err_set(error, ETHOS_INVALID, "%s: offers neither a provider nor a store", path);
     return check_module_tables(module, path, error);
@@ -96,14 +94,12 @@ static int check_module(const struct ethos_module *module, const char *path,
 
 static int load_library(const char *path, struct backend *out, struct ethos_error *error)
 {
-    int code = check_library(path, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_library(path, error));
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return err_set(error, ETHOS_INVALID, "%s", dlerror());
     const struct ethos_module *module = dlsym(library, "ethos_module");
-    code = check_module(module, path, error);
+    int code = check_module(module, path, error);
     if (code != ETHOS_OK) {
         dlclose(library);
         return code;
@@ -119,10 +115,8 @@ static int load_ours(const char *name, struct backend *out, struct ethos_error *
 {
     char path[PATH_MAX], file[64];
     snprintf(file, sizeof file, "ethos/%s.so", name);
-    int code = installed_lib(file, path, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = load_library(path, out, error);
+    TRY(installed_lib(file, path, error));
+    int code = load_library(path, out, error);
     if (code != ETHOS_NOTFOUND)
         return code;
     code = err_set(error, ETHOS_NOTFOUND, "memory provider %s: %s is not there", name, path);
@@ -320,8 +314,8 @@ int registry_adopt(const struct ethos_host *host, struct ethos_store *store, uin
             ops->close(store);
         return code;
     }
-    code = make_whole(host, deadline_ms, &store, error);
-    return code == ETHOS_OK ? provider_over_store(host, store, out_provider, error) : code;
+    TRY(make_whole(host, deadline_ms, &store, error));
+    return provider_over_store(host, store, out_provider, error);
 }
 
 void registry_release(struct backend *backend)

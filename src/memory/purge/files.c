@@ -236,9 +236,7 @@ static int clean_lines(const struct sweep *self, struct str *out, uint64_t *line
 {
     struct ethos_view rest = str_view(&self->text), line;
     bool ends = view_ends(rest, VIEW("\n"));
-    int code = self->how->dry_run ? forget_tell(self->forget, self->path, rest) : ETHOS_OK;
-    if (code != ETHOS_OK)
-        return code;
+    TRY(self->how->dry_run ? forget_tell(self->forget, self->path, rest) : ETHOS_OK);
     while (view_line(&rest, &line)) {
         if (holds_forgotten(self, line)) {
             ++*lines;

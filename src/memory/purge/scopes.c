@@ -574,10 +574,8 @@ static int purge_own_sessions(struct ethos *self, const struct purge_how *how,
         .host = self->host, .root = self->root, .deadline_ms = self->wait_ms};
     struct ethos_sessions *sessions = NULL;
     struct ethos_session_purge purge = {0};
-    int code = sessions_builtin->open(&setup, &sessions, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = sessions->ops->purge(sessions, how->match, how->dry_run, &purge, error);
+    TRY(sessions_builtin->open(&setup, &sessions, error));
+    int code = sessions->ops->purge(sessions, how->match, how->dry_run, &purge, error);
     sessions->ops->close(sessions);
     total->sessions += purge.sessions;
     total->messages += purge.messages;
@@ -640,15 +638,13 @@ int purge_sessions(struct ethos *self, const struct purge_how *how, struct ethos
 {
     struct ethos_sessions *sessions = NULL;
     *out = (struct ethos_session_purge){0};
-    int code = ethos_sessions(self, &sessions, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_sessions(self, &sessions, error));
     if (how->enter)
         how->enter(how->arg, "sessions");
     if (!SLOT_SESSIONS(sessions, purge))
         return err_set(error, ETHOS_UNSUPPORTED, "%s: conversations kept there cannot be purged",
                        sessions->ops->name);
-    code = sessions->ops->purge(sessions, how->match, how->dry_run, out, error);
+    int code = sessions->ops->purge(sessions, how->match, how->dry_run, out, error);
     if (how->served && sessions_builtin && sessions->ops != sessions_builtin)
         how->served(how->arg, sessions->ops->name);
     if (code == ETHOS_OK && sessions_builtin && sessions->ops != sessions_builtin)

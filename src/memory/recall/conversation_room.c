@@ -264,9 +264,7 @@ static int compare_session(struct comparing *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->job->self->store;
     self->unit = run_image(self->job, self->runs)->documents[self->runs->document].first_unit;
-    int code = store->ops->messages(store, self->session, 0, compare_message, self, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(store->ops->messages(store, self->session, 0, compare_message, self, error));
     if (!self->same || self->at < self->count)
         return index_anew(self);
     return join_last_run(self);
@@ -285,8 +283,8 @@ static int update_session(struct room_job *job, const struct said_session *sessi
         return compare_session(&self, error);
     self.last = last_number(&self);
     unsigned last = session->count < UINT_MAX ? (unsigned)session->count : 0;
-    int code = store->ops->messages(store, session->id, last, compare_with_indexed, &self, error);
-    return code == ETHOS_OK ? join_last_run(&self) : code;
+    TRY(store->ops->messages(store, session->id, last, compare_with_indexed, &self, error));
+    return join_last_run(&self);
 }
 
 static int compare_ids(const void *a, const void *b)

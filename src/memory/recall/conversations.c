@@ -401,8 +401,8 @@ int conversations_catch_up(struct conversations *self, struct ethos_error *error
 
 int conversations_open(struct conversations *self, struct ethos_error *error)
 {
-    int code = load_rooms(self, error);
-    return code == ETHOS_OK && self->strange ? conversations_catch_up(self, error) : code;
+    TRY(load_rooms(self, error));
+    return self->strange ? conversations_catch_up(self, error) : ETHOS_OK;
 }
 
 int conversations_compare(struct conversations *self, struct ethos_error *error)

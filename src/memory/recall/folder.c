@@ -71,10 +71,8 @@ int recall_folder_lock(const struct ethos *ethos, uint32_t wait_ms, int *out_loc
                        struct ethos_error *error)
 {
     int root = -1;
-    int code = home_open(ethos->root, false, &root, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_lock_within(root, LOCK_NAME, wait_ms, out_lock, error);
+    TRY(home_open(ethos->root, false, &root, error));
+    int code = home_lock_within(root, LOCK_NAME, wait_ms, out_lock, error);
     os_close(root);
     return code;
 }

@@ -99,12 +99,12 @@ static int add_context(struct recall_question *self)
 {
     const struct ethos_context *context = &self->turn->context;
     bool global = !self->turn->no_global && strcmp(context->memory_scope, "global") != 0;
-    int code = add_searched_scope(self, context->memory_scope, false);
-    if (code == ETHOS_OK && strcmp(context->user_scope, context->memory_scope) != 0)
-        code = add_searched_scope(self, context->user_scope, false);
-    if (code == ETHOS_OK && context->workspace_scope)
-        code = add_searched_scope(self, context->workspace_scope, false);
-    return code == ETHOS_OK && global ? add_searched_scope(self, "global", true) : code;
+    TRY(add_searched_scope(self, context->memory_scope, false));
+    if (strcmp(context->user_scope, context->memory_scope) != 0)
+        TRY(add_searched_scope(self, context->user_scope, false));
+    if (context->workspace_scope)
+        TRY(add_searched_scope(self, context->workspace_scope, false));
+    return global ? add_searched_scope(self, "global", true) : ETHOS_OK;
 }
 
 static int add_workspace(void *arg, const char *scope)
@@ -630,9 +630,7 @@ static int find_unit(struct recall_question *self, struct found_unit *out)
     struct ethos_view key = image_document_name(out->image, out->document), text;
     if (out->scope->room)
         return find_message(self, out);
-    int code = read_hit_text(self, out->scope, key, &out->image->documents[out->document], &text);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_hit_text(self, out->scope, key, &out->image->documents[out->document], &text));
     out->whole = text;
     if (text.data && (uint64_t)unit->offset + unit->size <= text.size &&
         IMAGE_CHECK(view_of(text.data + unit->offset, unit->size)) == unit->check)
@@ -837,9 +835,7 @@ static int run_round(struct recall_question *self, struct ethos_error *error)
 {
     size_t count = 0, most = self->ask->limit;
     begin_round(self);
-    int code = list_images(self) || read_question(self) ? err_nomem(error) : ETHOS_OK;
-    if (code != ETHOS_OK)
-        return code;
+    TRY(list_images(self) || read_question(self) ? err_nomem(error) : ETHOS_OK);
     const struct ranker_scope scope = {.images = self->images,
                                        .count = self->image_count,
                                        .want = self->ask->since_ms ? is_recent : NULL,
@@ -853,8 +849,8 @@ static int run_round(struct recall_question *self, struct ethos_error *error)
     self->hits = arena_array(&self->round, RANKER_MAX_HITS, sizeof *self->hits);
     if (!self->ranked || !self->hits)
         return err_nomem(error);
-    code = ranker_rank(&scope, str_view(&self->question), RANKER_MAX_HITS, self->ranked, &count,
-                       error);
+    int code = ranker_rank(&scope, str_view(&self->question), RANKER_MAX_HITS, self->ranked, &count,
+                           error);
     for (size_t i = 0, tried = 0; code == ETHOS_OK && i < count && tried < most; i++) {
         if (!is_hit(self, &self->ranked[i]))
             continue;

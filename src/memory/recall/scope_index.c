@@ -81,19 +81,16 @@ static int read_raw(const struct scope_index *self, const char *key, struct scop
                     struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, 0};
-    int code = self->provider->ops->read(self->provider, self->scope, key, &whole, &text->raw,
-                                         error);
-    if (code == ETHOS_OK && text->raw.total > text->raw.size)
-        code = err_set(error, ETHOS_LIMIT, "%s: too large to be searched", key);
-    return code;
+    TRY(self->provider->ops->read(self->provider, self->scope, key, &whole, &text->raw, error));
+    return text->raw.total > text->raw.size
+               ? err_set(error, ETHOS_LIMIT, "%s: too large to be searched", key)
+               : ETHOS_OK;
 }
 
 int scope_index_read(const struct scope_index *self, const char *key, struct scope_text *text,
                      struct ethos_view *out, struct ethos_error *error)
 {
-    int code = read_raw(self, key, text, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_raw(self, key, text, error));
     *out = make_visible_text(self, text);
     return str_code(&text->safe) ? err_nomem(error) : ETHOS_OK;
 }
@@ -104,9 +101,7 @@ int scope_index_read_again(const struct scope_index *self, const char *key,
 {
     if (indexed->mark != scan_edition())
         return scope_index_read(self, key, text, out, error);
-    int code = read_raw(self, key, text, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_raw(self, key, text, error));
     *out = raw_view(text);
     text->found = false;
     if (scope_text_version(*out) != indexed->version)
@@ -454,10 +449,8 @@ static int compare_anew(struct index_update *job, struct ethos_error *error)
         job->entries[i].documents = 0;
         job->entries[i].build = false;
     }
-    int code = open_index(job->self, error);
-    if (code == ETHOS_OK && compare_texts(job) != ETHOS_OK)
-        code = err_nomem(error);
-    return code;
+    TRY(open_index(job->self, error));
+    return compare_texts(job) != ETHOS_OK ? err_nomem(error) : ETHOS_OK;
 }
 
 static bool has_work(const struct index_update *job)

@@ -126,9 +126,7 @@ static int close_if_applied(struct deciding *self, struct ethos_error *error)
     int code = find_applied(self, &applied, error);
     if (code != ETHOS_OK || !applied)
         return code;
-    code = close_line(self, CLOSED_APPROVED, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(close_line(self, CLOSED_APPROVED, error));
     code = err_set(error, ETHOS_EXISTS, "%s: this was approved and written already",
                    self->line->pending.key);
     return err_hint(error, code, "ethos memory undo takes it back");
@@ -163,9 +161,7 @@ static int check_shown(struct deciding *self, bool file, struct ethos_error *err
     char now[HASH_HEX_SIZE], then[HASH_HEX_SIZE];
     const struct pending *pending = &self->line->pending;
     const char *shown = self->decision->hash;
-    int code = file ? read_revision(self, error) : ETHOS_OK;
-    if (code != ETHOS_OK)
-        return code;
+    TRY(file ? read_revision(self, error) : ETHOS_OK);
     if (pending_hash(pending, file ? self->revision : NULL, now) != ETHOS_OK ||
         pending_hash(pending, NULL, then) != ETHOS_OK)
         return err_nomem(error);
@@ -336,10 +332,8 @@ int review_edit(struct ethos_turn *turn, const struct review_decision *decision,
 int review_allow(struct ethos *ethos, const char *rule, struct ethos_error *error)
 {
     int home;
-    int code = service_open_home(ethos, true, &home, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = rules_file_append(home, rule, error);
+    TRY(service_open_home(ethos, true, &home, error));
+    int code = rules_file_append(home, rule, error);
     os_close(home);
     return code;
 }

@@ -52,10 +52,8 @@ static int read_accepted(struct ethos *ethos, json_t **out, struct ethos_error *
 {
     int home;
     json_t *json = NULL;
-    int code = service_open_home(ethos, false, &home, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home < 0 ? ETHOS_NOTFOUND : home_read_json(home, ACCEPTED_FILE, &json, error);
+    TRY(service_open_home(ethos, false, &home, error));
+    int code = home < 0 ? ETHOS_NOTFOUND : home_read_json(home, ACCEPTED_FILE, &json, error);
     if (home >= 0)
         os_close(home);
     if (code == ETHOS_NOMEM)
@@ -88,10 +86,8 @@ int instructions_accept(struct ethos *ethos, const struct instructions_file *fil
     int home, lock = -1;
     char hash[HASH_HEX_SIZE];
     json_t *accepted = NULL;
-    int code = service_open_home(ethos, true, &home, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_lock(home, ACCEPTED_FILE, &lock, error);
+    TRY(service_open_home(ethos, true, &home, error));
+    int code = home_lock(home, ACCEPTED_FILE, &lock, error);
     if (code == ETHOS_OK)
         code = read_accepted(ethos, &accepted, error);
     hash_hex(file->text, hash);
@@ -111,9 +107,7 @@ int instructions_is_accepted(struct ethos *ethos, const char *path, struct ethos
 {
     char hash[HASH_HEX_SIZE];
     json_t *accepted;
-    int code = read_accepted(ethos, &accepted, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_accepted(ethos, &accepted, error));
     hash_hex(text, hash);
     *out = view_eq_str(json_view(accepted, path), hash);
     json_decref(accepted);

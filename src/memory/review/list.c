@@ -102,9 +102,7 @@ int review_find(struct ethos *ethos, const char *scope, struct ethos_view id, js
     json_t *rows, *row, *found = NULL;
     char shown[QUOTE_SIZE];
     size_t index, count = 0;
-    int code = review_list(ethos, scope, NULL, &rows, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(review_list(ethos, scope, NULL, &rows, error));
     json_array_foreach (rows, index, row) {
         struct ethos_view name = json_view(row, "id");
         bool whole = view_eq(name, id);

@@ -488,10 +488,8 @@ int sessions_import(struct ethos_turn *turn, const struct sessions_import *what,
     int64_t now = service_now_ms(turn->ethos);
     clock_iso(now, run.now);
     clock_iso(now + DAY_MS, run.latest);
-    int code = ethos_sessions(turn->ethos, &run.store, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = strcmp(what->path, "-") == 0 ? import_input(&run, error) : import_path(&run, error);
+    TRY(ethos_sessions(turn->ethos, &run.store, error));
+    int code = strcmp(what->path, "-") == 0 ? import_input(&run, error) : import_path(&run, error);
     if (run.changed && !turn->ethos->brief)
         run.store->ops->settle(run.store, NULL); // else whoever searches next does it
     if (what->progress)

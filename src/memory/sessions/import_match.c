@@ -227,9 +227,7 @@ static int classify_extra(struct session_import *self, const struct ethos_messag
     self->extra = count;
     if (count == 0 || rest_count == 0)
         return ETHOS_OK;
-    int code = are_ours(self, extra, count, &ours);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(are_ours(self, extra, count, &ours));
     if (ours && (source->about.taken_back ||
                  (is_grown_message(extra, rest) && is_one_turn(extra, count)))) {
         self->again = arena_str(&self->source->arena, extra->id);

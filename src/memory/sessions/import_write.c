@@ -200,10 +200,8 @@ static int write_step(struct session_import *self, struct ethos_error *error)
 static int locked_step(struct session_import *self, struct ethos_error *error)
 {
     int lock;
-    int code = sessions_lock(self->run->turn->ethos, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = import_match(self, error);
+    TRY(sessions_lock(self->run->turn->ethos, &lock, error));
+    int code = import_match(self, error);
     if (code == ETHOS_OK && !self->conflict && !self->source->unfit)
         code = write_step(self, error);
     os_close(lock);

@@ -57,10 +57,8 @@ int ethos_sessions(struct ethos *self, struct ethos_sessions **out_sessions,
 int sessions_lock(struct ethos *self, int *out_lock, struct ethos_error *error)
 {
     int dir;
-    int code = service_open_root(self, true, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_lock_within(dir, "sessions-import", self->wait_ms, out_lock, error);
+    TRY(service_open_root(self, true, &dir, error));
+    int code = home_lock_within(dir, "sessions-import", self->wait_ms, out_lock, error);
     os_close(dir);
     return code;
 }
@@ -91,15 +89,12 @@ static int find_person(struct ethos *self, int root, const struct ethos_request 
 {
     struct identity_map map = {0};
     struct local_user local;
-    int code = handle_local_user(self, root, &local, error);
-    if (code == ETHOS_OK)
-        code = find_user(self, root, request, &local, out->id, error);
-    if (code == ETHOS_OK)
-        code = identity_load(root, &map, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_local_user(self, root, &local, error));
+    TRY(find_user(self, root, request, &local, out->id, error));
+    TRY(identity_load(root, &map, error));
     out->people.owner = strcmp(out->id, local.id) == 0;
-    code = identity_ids(&map, out->id, &out->arena, &out->people.ids, &out->people.count, error);
+    int code = identity_ids(&map, out->id, &out->arena, &out->people.ids, &out->people.count,
+                            error);
     identity_release(&map);
     return code;
 }
@@ -110,12 +105,9 @@ int sessions_person(struct ethos *self, const struct ethos_request *request,
     int root;
     *out = (struct sessions_person){0};
     arena_init(&out->arena);
-    int code = service_config(self, NULL, NULL, NULL, error);
-    if (code == ETHOS_OK)
-        code = service_open_root(self, false, &root, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = find_person(self, root, request, out, error);
+    TRY(service_config(self, NULL, NULL, NULL, error));
+    TRY(service_open_root(self, false, &root, error));
+    int code = find_person(self, root, request, out, error);
     if (root >= 0)
         os_close(root);
     return code;
@@ -361,8 +353,8 @@ static int create_folder_session(struct ethos_turn *turn, struct ethos_sessions 
                                     .provider = "",
                                     .personality = turn->context.personality,
                                     .working_dir = folder};
-    int code = sessions_user(turn, &session.user, error);
-    return code == ETHOS_OK ? store->ops->create(store, &session, out_id, error) : code;
+    TRY(sessions_user(turn, &session.user, error));
+    return store->ops->create(store, &session, out_id, error);
 }
 
 /* The plain key for the first of a family; a later one has the moment in its key, too. */

@@ -117,15 +117,11 @@ static int by_marker(struct workspace_search *look, struct ethos_error *error)
 static int by_alias(struct workspace_search *look, struct ethos_error *error)
 {
     json_t *aliases;
-    int code = workspace_usual_id(look->root, look->usual, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(workspace_usual_id(look->root, look->usual, error));
     snprintf(look->hash, sizeof look->hash, "%s",
              look->usual + strlen(look->usual) - (sizeof look->hash - 1));
     looks_add(look->looks, WORKSPACE_FOLDER "/" WORKSPACE_ALIASES);
-    code = workspace_aliases_read(look->dir, &aliases, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(workspace_aliases_read(look->dir, &aliases, error));
     struct ethos_view id = json_view(aliases, look->hash);
     if (scope_id_ok(id))
         snprintf(look->next, sizeof look->next, "%.*s", VIEW_ARG(id));
@@ -165,9 +161,7 @@ static int by_path(struct workspace_search *look, struct ethos_error *error)
     }
     if (*look->next)
         return ETHOS_OK;
-    int code = read_index(look, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_index(look, error));
     if (!look->index.names)
         return each_id(look, match_hash, look, error);
     workspace_index_hash(&look->index, look->hash, look->id);
@@ -206,13 +200,11 @@ static int search_identity(struct workspace_search *look, struct ethos_error *er
 {
     struct identity_scan scan = {.look = look};
     char id[WORKSPACE_ID_SIZE];
-    int code = read_index(look, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_index(look, error));
     if (look->index.text.size > 0)
         return workspace_index_identity(&look->index, &look->self, id) ? try_id(look, id, error)
                                                                        : ETHOS_OK;
-    code = each_id(look, scan_id, &scan, &scan.error);
+    int code = each_id(look, scan_id, &scan, &scan.error);
     if (code != ETHOS_OK && error)
         *error = scan.error;
     return code;

@@ -63,9 +63,7 @@ int workspace_leave(struct workspace_tie *tie, const char *path, struct ethos_er
 {
     char hash[WORKSPACE_HASH_SIZE], usual[WORKSPACE_ID_SIZE], next[WORKSPACE_ID_SIZE];
     workspace_hash(path, hash);
-    int code = workspace_usual_id(path, usual, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(workspace_usual_id(path, usual, error));
     struct ethos_view alias = json_view(tie->aliases, hash), id = view_str(tie->id);
     if (alias.data ? !view_eq(alias, id) : !workspace_id_ends(id, hash))
         return ETHOS_OK; // the path is another's already
@@ -81,10 +79,8 @@ static int alias_root(struct workspace_tie *tie, struct ethos_error *error)
 {
     char hash[WORKSPACE_HASH_SIZE], usual[WORKSPACE_ID_SIZE];
     workspace_hash(tie->root, hash);
-    int code = workspace_usual_id(tie->root, usual, error);
-    return code == ETHOS_OK
-               ? set_alias(tie, hash, strcmp(usual, tie->id) == 0 ? NULL : tie->id, error)
-               : code;
+    TRY(workspace_usual_id(tie->root, usual, error));
+    return set_alias(tie, hash, strcmp(usual, tie->id) == 0 ? NULL : tie->id, error);
 }
 
 /* ---- the document --------------------------------------------------------------------------- */
@@ -377,19 +373,15 @@ int workspace_record(int dir, const struct workspace_place *place,
     int lock;
     if (!utf8_valid(str_view(&place->root)))
         return ETHOS_OK;
-    int code = workspace_tie_init(&tie, dir, place, workspace_id(found), error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(workspace_tie_init(&tie, dir, place, workspace_id(found), error));
     clock_date(now_ms, tie.today);
     tie.marker = marker;
     tie.moved = found->how == WORKSPACE_MARKER;
     bool stood = found->how != WORKSPACE_MOVED && is_binding_current(&tie);
     if (stood && !lacks_marker(&tie))
         return ETHOS_OK;
-    code = home_lock(dir, WORKSPACE_FOLDER, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = workspace_tie_load(&tie, error);
+    TRY(home_lock(dir, WORKSPACE_FOLDER, &lock, error));
+    int code = workspace_tie_load(&tie, error);
     if (code == ETHOS_OK && stood)
         write_marker(&tie);
     else if (code == ETHOS_OK)

@@ -191,8 +191,8 @@ int workspace_list(int dir, json_t **out_rows, struct ethos_error *error)
 
 int workspace_show(int dir, const char *id, json_t **out_row, struct ethos_error *error)
 {
-    int code = workspace_known(dir, id, error);
-    return code == ETHOS_OK ? row_of(dir, id, out_row, error) : code;
+    TRY(workspace_known(dir, id, error));
+    return row_of(dir, id, out_row, error);
 }
 
 /* ---- adopt ---------------------------------------------------------------------------------- */
@@ -212,10 +212,10 @@ static int check_own(int dir, const struct workspace_found *found, const char *i
 static int adopt_locked(struct workspace_tie *tie, const struct workspace_found *found,
                         struct ethos_error *error)
 {
-    int code = workspace_tie_load(tie, error);
-    if (code == ETHOS_OK && strcmp(workspace_id(found), tie->id) != 0)
-        code = workspace_untie_root(tie, workspace_id(found), error);
-    return code == ETHOS_OK ? workspace_tie_root(tie, error) : code;
+    TRY(workspace_tie_load(tie, error));
+    if (strcmp(workspace_id(found), tie->id) != 0)
+        TRY(workspace_untie_root(tie, workspace_id(found), error));
+    return workspace_tie_root(tie, error);
 }
 
 int workspace_adopt(int dir, const struct workspace_place *place, const char *id, bool replace,
@@ -233,11 +233,8 @@ int workspace_adopt(int dir, const struct workspace_place *place, const char *id
         code = check_own(dir, &found, id, replace, error);
     if (code != ETHOS_OK || check)
         return code;
-    code = workspace_tie_init(&tie, dir, place, id, error);
-    if (code == ETHOS_OK)
-        code = home_lock(dir, WORKSPACE_FOLDER, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(workspace_tie_init(&tie, dir, place, id, error));
+    TRY(home_lock(dir, WORKSPACE_FOLDER, &lock, error));
     clock_date(now_ms, tie.today);
     tie.marker = marker;
     code = adopt_locked(&tie, &found, error);
@@ -374,12 +371,9 @@ int workspace_forget(int dir, const char *id, bool memory, struct ethos_error *e
 {
     struct workspace_tie tie = {.dir = dir, .id = id};
     int lock;
-    int code = workspace_known(dir, id, error);
-    if (code == ETHOS_OK)
-        code = home_lock(dir, WORKSPACE_FOLDER, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = forget_locked(&tie, memory, error);
+    TRY(workspace_known(dir, id, error));
+    TRY(home_lock(dir, WORKSPACE_FOLDER, &lock, error));
+    int code = forget_locked(&tie, memory, error);
     os_close(lock);
     workspace_tie_release(&tie);
     return code;

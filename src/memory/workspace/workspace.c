@@ -189,8 +189,8 @@ int workspace_locate(const char *given, struct workspace_place *out, struct etho
     looks_add(out->looks, "%s", given);
     if (*given != '/')
         looks_beyond(out->looks); // the current directory may become another
-    int code = given_root(given, path, error);
-    return code == ETHOS_OK ? finish_place(path, detect_git(path, out->looks), out, error) : code;
+    TRY(given_root(given, path, error));
+    return finish_place(path, detect_git(path, out->looks), out, error);
 }
 
 /* ---- a place inside -------------------------------------------------------------------------- */
@@ -264,11 +264,9 @@ int workspace_around(int dir, const char *folder, struct workspace_place *out,
                      struct ethos_error *error)
 {
     char path[PATH_LIMIT];
-    int code = folder ? given_root(folder, path, error) : ETHOS_OK;
-    if (code == ETHOS_OK && !folder && !getcwd(path, PATH_LIMIT))
-        code = err_errno(error, errno, "current directory");
-    if (code != ETHOS_OK)
-        return code;
+    TRY(folder ? given_root(folder, path, error) : ETHOS_OK);
+    if (!folder && !getcwd(path, PATH_LIMIT))
+        TRY(err_errno(error, errno, "current directory"));
     looks_add(out->looks, "%s", path);
     enum git git = find_git(path, out->looks);
     if (git == GIT_NONE && dir >= 0 && find_memory(dir, path, out->looks) != ETHOS_OK)
