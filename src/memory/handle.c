@@ -1,5 +1,5 @@
 /*
- * handle.c: the handle: home, configuration, opened backends.
+ * handle.c: the handle: its home, configuration and opened backends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/str.h"
 #include "base/system/log.h"
 #include "base/system/os.h"
 #include "base/view.h"
@@ -24,7 +25,7 @@
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-/* The injected backend belongs to the handle from the first moment, so that failure frees it too. */
+/* The handle owns the injected backend from the start, so that a failure frees it too. */
 static int adopt_injected(struct ethos *self, const struct ethos_options *options,
                           struct ethos_error *error)
 {
@@ -246,8 +247,8 @@ int handle_lookup(struct ethos *self, int root, const char *platform, const char
     struct identity_map map;
     TRY(identity_load(root, &map, error));
     if (map.damaged) {
-        looks_beyond(&self->kept.looks); // so that it is told every time
-        log_line(self->host, ETHOS_LOG_WARN, "%s; ethos doctor tells more", map.problem);
+        looks_beyond(&self->kept.looks); // so that every call reports it
+        log_line(self->host, ETHOS_LOG_WARN, "%s; run ethos doctor for details", map.problem);
     }
     int code = identity_resolve(&map, platform, platform_user, out_user, out_known, error);
     identity_release(&map);
@@ -332,21 +333,21 @@ int service_unreached(struct ethos *self, char out_login[ETHOS_MAX_ID + 1],
 
 /* ---- backends ------------------------------------------------------------------------------ */
 
-/* What the configuration says about the backend; two turns with the same choice share one. */
+/* The configured backend; turns with the same settings share one. */
 struct backend_choice {
-    const char *provider; /* as it is configured */
+    const char *provider; /* as configured */
     const char *name;     /* of the backend */
     const char *allow;    /* paths.allow, or NULL */
     uint32_t flags;
-    bool people; /* profiles are there, too */
+    bool people; /* it keeps profiles, too */
     struct ethos_setting settings[SECRETS_MAX_SETTINGS];
-    bool exposed[SECRETS_MAX_SETTINGS]; /* others may read where it stands */
+    bool exposed[SECRETS_MAX_SETTINGS]; /* others may read the file it came from */
     size_t count;
 };
 
 /*
- * memory.options.user: true or false is for the host, whatever the backend: whether profiles are there, too. Any
- * other value is an option of the backend (a login name).
+ * memory.options.user: true or false is for the host, whatever the backend: whether it keeps
+ * profiles, too. Any other value is an option of the backend (a login name).
  */
 static bool is_people(const struct yaml_pair *pair, bool *out)
 {
@@ -357,7 +358,7 @@ static bool is_people(const struct yaml_pair *pair, bool *out)
     return true;
 }
 
-/* Adds the memory.options.* of a file; what is there already is replaced. */
+/* Adds the memory.options.* of a file; they replace those already added. */
 static int add_settings(struct backend_choice *choice, const struct config *from,
                         struct ethos_error *error)
 {
@@ -381,8 +382,9 @@ static int add_settings(struct backend_choice *choice, const struct config *from
 }
 
 /*
- * The home's options hold for the home's provider only, and the personality's (own, or NULL) come before
- * them. Throwaway memory is in files, whatever is configured: nothing of it is to reach the real one.
+ * The home's options are for the home's provider only; the personality's (own, or NULL) override
+ * them. Ephemeral memory is in files, whatever is configured: nothing of it may reach the real
+ * memory.
  */
 static int choose_backend(const struct ethos *self, const struct config *own,
                           struct backend_choice *out, struct ethos_error *error)
@@ -401,11 +403,15 @@ static int choose_backend(const struct ethos *self, const struct config *own,
         out->name = config_find("memory.provider")->fallback;
         return ETHOS_OK;
     }
-    TRY(config_owns_backend(own) ? ETHOS_OK : add_settings(out, home, error));
+    if (!config_owns_backend(own))
+        TRY(add_settings(out, home, error));
     return own ? add_settings(out, own, error) : ETHOS_OK;
 }
 
-/* It is kept, so it holds a hash of the settings: there may be secrets among them. */
+/*
+ * The key of an opened backend. It holds a hash of the settings, as there may be secrets among
+ * them.
+ */
 static int make_signature(const struct ethos *self, const struct backend_choice *choice,
                           struct str *out)
 {
@@ -433,7 +439,7 @@ static struct opened *find_opened(struct ethos *self, const char *signature)
     return NULL;
 }
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static struct ethos_deadline *find_deadline(struct ethos *self, const char *signature)
 {
     for (struct handle_deadline *entry = self->deadlines; entry; entry = entry->next)
@@ -501,13 +507,13 @@ static int open_backend(struct ethos *self, const struct backend_choice *choice,
     return ETHOS_OK;
 }
 
-/* *out_people: profiles are there, too. */
+/* *out_people: it keeps profiles, too. */
 static int open_configured_provider(struct ethos *self, const struct config *own,
                                     struct ethos_provider **out, bool *out_people,
                                     struct ethos_error *error)
 {
     struct backend_choice choice;
-    struct str signature;
+    CLEANUP_STR struct str signature = {0};
     *out_people = true;
     if (self->injected) {
         *out = self->injected;
@@ -525,11 +531,10 @@ static int open_configured_provider(struct ethos *self, const struct config *own
         *out = entry->provider;
     else if (code == ETHOS_OK)
         code = open_backend(self, &choice, signature.data, out, error);
-    str_release(&signature);
     return code;
 }
 
-/* Whether the file of a personality says anything about its backend. */
+/* Whether the configuration of a personality names a backend or its options. */
 static bool has_backend(const struct config *own)
 {
     size_t prefix = strlen(SECRETS_PREFIX);
@@ -539,7 +544,7 @@ static bool has_backend(const struct config *own)
     return config_own(own, "memory.provider");
 }
 
-/* *out: whether the personality's choice is another one than the home's. */
+/* *out: whether the personality's backend differs from the home's. */
 static int is_other(struct ethos *self, const struct config *own, bool *out,
                     struct ethos_error *error)
 {
@@ -641,7 +646,7 @@ int service_place(struct ethos *self, const char *personality, struct str *out,
     return str_code(out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-/* What the home's own backend keeps besides memory; a personality's may be another one. */
+/* Sessions of the home's own backend; a personality's may be another one. */
 static int find_sessions(struct ethos *self, struct backend_choice *out, struct ethos_error *error)
 {
     if (self->injected || self->ephemeral)

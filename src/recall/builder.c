@@ -440,7 +440,7 @@ static size_t shared_bytes(struct ethos_view a, struct ethos_view b)
 static void append_dictionary(const struct recall_builder *builder, const struct order *order,
                               struct str *image, struct image_header *header)
 {
-    struct str blocks, stems, postings;
+    CLEANUP_STR struct str blocks, stems, postings;
     struct ethos_view before = {0};
     str_init(&blocks, IMAGE_MAX);
     str_init(&stems, IMAGE_MAX);
@@ -468,9 +468,6 @@ static void append_dictionary(const struct recall_builder *builder, const struct
         str_fail(image, str_code(&blocks)  ? str_code(&blocks)
                         : str_code(&stems) ? str_code(&stems)
                                            : str_code(&postings));
-    str_release(&blocks);
-    str_release(&stems);
-    str_release(&postings);
 }
 
 static void append_stem_rows(const struct recall_builder *builder, const struct order *order,

@@ -180,7 +180,8 @@ static int map_index_file(struct recall_index *index, int dir, const char *name,
 {
     struct stat info;
     int code = ETHOS_OK;
-    int fd = os_open_beneath(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    CLEANUP_FD int fd = os_open_beneath(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+                                        0);
     if (fd < 0)
         return err_errno(error, errno, name);
     if (os_fstat(fd, &info) != 0)
@@ -196,7 +197,6 @@ static int map_index_file(struct recall_index *index, int dir, const char *name,
         if (!index->map)
             code = err_errno(error, errno, name);
     }
-    os_close(fd);
     return code;
 }
 
@@ -394,7 +394,7 @@ static int write_file(struct recall_index *index, int dir, const char *name, uin
 {
     const struct file_header header = make_header(index->model, stamp);
     char temporary[NAME_SIZE + sizeof TEMPORARY];
-    struct str bytes;
+    CLEANUP_STR struct str bytes;
     str_init(&bytes, SIZE_MAX);
     str_add(&bytes, view_of((const char *)&header, sizeof header));
     for (size_t i = 0; i < index->count; i++)
@@ -403,7 +403,6 @@ static int write_file(struct recall_index *index, int dir, const char *name, uin
     snprintf(temporary, sizeof temporary, "%s" TEMPORARY, name);
     if (code == ETHOS_OK)
         code = write_new(dir, name, temporary, &bytes, error);
-    str_release(&bytes);
     return code;
 }
 

@@ -26,7 +26,7 @@ static int map_model_file(const char *folder, const char *name, struct ethos_vie
     int code = ETHOS_OK;
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return err_set(error, ETHOS_LIMIT, "%s: too long a path", folder);
-    int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    CLEANUP_FD int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return err_errno(error, errno, path);
     if (os_fstat(fd, &info) != 0)
@@ -40,7 +40,6 @@ static int map_model_file(const char *folder, const char *name, struct ethos_vie
             code = err_errno(error, errno, path);
         }
     }
-    os_close(fd);
     return code;
 }
 

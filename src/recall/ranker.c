@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/view.h"
 #include "recall/numbers.h"
@@ -668,7 +669,7 @@ static int find_meaning(struct ranking *ranking, struct ethos_view question)
 int ranker_rank(const struct ranker_scope *scope, struct ethos_view question, size_t limit,
                 struct ranker_hit hits[], size_t *out_count, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct ranking ranking = {.scope = scope, .arena = &arena};
     bool enough = false;
     *out_count = 0;
@@ -687,6 +688,5 @@ int ranker_rank(const struct ranker_scope *scope, struct ethos_view question, si
     }
     if (code == ETHOS_OK && enough)
         code = choose_candidates(&ranking, limit, hits, out_count);
-    arena_release(&arena);
     return code ? err_nomem(error) : ETHOS_OK;
 }

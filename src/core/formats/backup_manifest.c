@@ -200,7 +200,7 @@ int backup_compare(const json_t *listed, const json_t *found, struct ethos_error
     json_object_foreach ((json_t *)listed, path, hash) {
         const json_t *other = json_object_get(found, path);
         if (!other)
-            return err_set(error, ETHOS_CORRUPT, "the backup is not whole: %s is missing", path);
+            return err_set(error, ETHOS_CORRUPT, "the backup is incomplete: %s is missing", path);
         if (!json_equal(hash, other))
             return err_set(error, ETHOS_CORRUPT, "the backup is damaged: %s differs from its list",
                            path);

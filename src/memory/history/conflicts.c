@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "core/history/merge.h"
 #include "memory/history/changes.h"
@@ -54,7 +55,7 @@ static int save_merged(struct saving *saving, const struct ethos_file *file,
                        struct ethos_error *error)
 {
     struct merge_report report = {0};
-    struct str merged;
+    CLEANUP_STR struct str merged;
     struct ethos_view now = view_of(file->text, file->size);
     str_init(&merged, ETHOS_MAX_STORE_BYTES);
     int code = merge_texts(saving->base, now, saving->text, &merged, &report);
@@ -67,7 +68,6 @@ static int save_merged(struct saving *saving, const struct ethos_file *file,
         code = handle_put(saving->turn, saving->target, file->revision,
                           gone ? (struct ethos_view){0} : str_view(&merged), saving->how, error);
     saving->conflicts = report.conflicts;
-    str_release(&merged);
     return code;
 }
 

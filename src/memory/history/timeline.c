@@ -91,13 +91,12 @@ static uint32_t query_checksum(const struct timeline_query *query,
     const char *const words[] = {query->personality, query->user,    query->scope,
                                  query->key,         query->via,     filter->actor,
                                  filter->session,    filter->source, place->scope};
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         str_printf(&text, "%s%c", words[i] ? words[i] : "\x01", 0);
     str_printf(&text, "%" PRId64 " %" PRIu64, place->at_ms, place->count);
     uint32_t crc = str_code(&text) == ETHOS_OK ? hash_crc32c(str_view(&text)) : 0;
-    str_release(&text);
     return crc;
 }
 

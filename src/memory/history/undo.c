@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "core/history/merge.h"
 #include "core/history/patch.h"
@@ -235,7 +236,7 @@ static int merge_out(struct undoing *undoing, const struct ethos_change *change,
                      struct ethos_view after, struct ethos_view before, struct ethos_error *error)
 {
     struct merge_report report = {0};
-    struct str merged;
+    CLEANUP_STR struct str merged;
     struct ethos_view ours = undo_text(undoing);
     str_init(&merged, ETHOS_MAX_STORE_BYTES);
     int code = merge_texts(after, ours, before, &merged, &report);
@@ -247,7 +248,6 @@ static int merge_out(struct undoing *undoing, const struct ethos_change *change,
         code = undo_set_text(undoing, (struct ethos_view){0}, "absent", error);
     else
         code = undo_set_text(undoing, str_view(&merged), "", error);
-    str_release(&merged);
     return code;
 }
 
@@ -274,7 +274,7 @@ int undo_revert_change(struct undoing *undoing, const struct ethos_change *chang
 static int merge_run(struct undoing *undoing, const struct change_run *run,
                      struct ethos_error *error)
 {
-    struct str after;
+    CLEANUP_STR struct str after;
     str_init(&after, ETHOS_MAX_STORE_BYTES);
     int code = load_text(undoing, error);
     if (code == ETHOS_OK)
@@ -288,7 +288,6 @@ static int merge_run(struct undoing *undoing, const struct change_run *run,
         code = merge_out(undoing, run->newest,
                          absent ? (struct ethos_view){0} : present_view(&after),
                          version_view(&undoing->here), error);
-    str_release(&after);
     return code;
 }
 
@@ -775,8 +774,8 @@ int undo_all(struct ethos_turn *turn, const char *scope, const struct ethos_filt
     struct scope_undo files = {turn, scope, &all, filter, how, .first = ETHOS_OK};
     TRY(changes_need(turn, SLOT_PROVIDER(turn->provider, history), error));
     if (!names_some(filter))
-        TRY(err_hint(error, err_set(error, ETHOS_INVALID, "'all' needs to know which changes"),
-                     "say --since, --until, --actor, --session or --source"));
+        return err_hint(error, err_set(error, ETHOS_INVALID, "'all' needs to know which changes"),
+                        "say --since, --until, --actor, --session or --source");
     if (!(how->flags & ETHOS_SYNC_DRY_RUN))
         TRY(record_edits_of_keys(turn, scope, error));
     int code = changes_load_scope(turn, scope, CHANGES_DIFFS, &all, error);

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "core/memory/scope.h"
 #include "core/memory/update.h"
@@ -358,7 +359,7 @@ static bool is_imported_note(const struct undoing *undoing)
 /* The note that came goes with its line; the others that came with it stay. */
 static int drop_line(struct undoing *undoing, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     undoing->others = arena_array(&undoing->changes.arena, 1, sizeof *undoing->others);
     if (!undoing->others)
         return err_nomem(error);
@@ -373,7 +374,6 @@ static int drop_line(struct undoing *undoing, struct ethos_error *error)
     code = index_drop(now, view_str(undoing->target->key), &text) == ETHOS_OK
                ? undo_set_text(&other->undoing, str_view(&text), "", error)
                : err_nomem(error);
-    str_release(&text);
     return code;
 }
 
@@ -413,7 +413,7 @@ static int restore_index_line(struct undoing *index, const struct undoing *file,
 {
     struct note note;
     struct index_entry entry;
-    struct str title, hook, text;
+    CLEANUP_STR struct str title = {0}, hook = {0}, text = {0};
     struct ethos_view now = undo_text(index);
     if (!is_returning(file) || index_find(now, view_str(file->target->key), &entry))
         return ETHOS_OK;
@@ -428,9 +428,6 @@ static int restore_index_line(struct undoing *index, const struct undoing *file,
         code = index_put(now, str_view(&title), view_str(file->target->key), str_view(&hook),
                          &text);
     code = code == ETHOS_OK ? undo_set_text(index, str_view(&text), "", error) : err_nomem(error);
-    str_release(&title);
-    str_release(&hook);
-    str_release(&text);
     return code;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/choice.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -559,7 +560,7 @@ static int check_edit(struct ethos_view text, const char *what, const char *key,
 int config_edit(struct ethos_view text, const char *what, const char *key, const char *value,
                 struct str *out, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct yaml_table table;
     arena_init(&arena);
     int code = parse_text(text, what, &arena, &table, error);
@@ -583,6 +584,5 @@ int config_edit(struct ethos_view text, const char *what, const char *key, const
         code = err_nomem(error);
     if (code == ETHOS_OK)
         code = check_edit(str_view(out), what, key, value, &arena, &table, error);
-    arena_release(&arena);
     return code;
 }

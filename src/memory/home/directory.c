@@ -55,7 +55,7 @@ static int make_absolute(struct str *path, const char *given)
 
 int home_path(const char *given, char **out_path, struct ethos_error *error)
 {
-    struct str path;
+    CLEANUP_STR struct str path;
     str_init(&path, PATH_LIMIT);
     const char *chosen = given ? given : env_value("ETHOS_HOME");
     if (!chosen)
@@ -79,7 +79,6 @@ int home_path(const char *given, char **out_path, struct ethos_error *error)
         code = err_set(error, str_code(&path), "home: the path is too long");
     if (code == ETHOS_OK && !(*out_path = str_steal(&path, NULL)))
         code = err_nomem(error);
-    str_release(&path);
     return code;
 }
 

@@ -332,7 +332,7 @@ static void visit_profile(struct unreached *self, const char *name)
 int identity_unreached(const struct identity_map *self, int dir, const char *user,
                        identity_person_fn *each, void *arg)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct unreached found = {.map = self, .each = each, .arg = arg};
     arena_init(&arena);
     int code = identity_ids(self, user, &arena, &found.own, &found.own_count, NULL);
@@ -347,7 +347,6 @@ int identity_unreached(const struct identity_map *self, int dir, const char *use
                 visit_profile(&found, names.list[i]);
         os_close(found.users);
     }
-    arena_release(&arena);
     return code;
 }
 
@@ -413,7 +412,7 @@ static int save_identity_map(int dir, struct ethos_view text, struct ethos_error
 static int save_or_preview(int dir, const json_t *entries, struct str *preview,
                            struct ethos_error *error)
 {
-    struct str old, text;
+    CLEANUP_STR struct str old, text;
     str_init(&old, ETHOS_MAX_MAP_BYTES + 1);
     str_init(&text, ETHOS_MAX_MAP_BYTES);
     int code = home_read(dir, IDENTITY_FILE, ETHOS_MAX_MAP_BYTES, &old, NULL, error);
@@ -423,8 +422,6 @@ static int save_or_preview(int dir, const json_t *entries, struct str *preview,
         code = save_identity_map(dir, str_view(&text), error);
     else if (code == ETHOS_OK && diff_unified(str_view(&old), str_view(&text), NAME, preview))
         code = err_nomem(error);
-    str_release(&old);
-    str_release(&text);
     return code;
 }
 
@@ -497,7 +494,7 @@ static void name_aside(int dir, int64_t now_ms, char *out, size_t size)
 static int swap_aside(int dir, struct ethos_view text, int64_t now_ms, struct ethos_error *error)
 {
     char aside[128];
-    int folder = os_open_beneath(dir, FOLDER, O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int folder = os_open_beneath(dir, FOLDER, O_RDONLY | O_DIRECTORY, 0);
     if (folder < 0)
         return err_errno(error, errno, FOLDER);
     name_aside(folder, now_ms, aside, sizeof aside);
@@ -508,7 +505,6 @@ static int swap_aside(int dir, struct ethos_view text, int64_t now_ms, struct et
         os_unlinkat(folder, aside, 0);
     else if (os_fsync(folder) != 0)
         code = err_errno(error, errno, IDENTITY_FILE);
-    os_close(folder);
     return code;
 }
 
@@ -567,7 +563,7 @@ static bool passwd_name(struct ethos_view text, uid_t uid, struct ethos_view *ou
  */
 void identity_login(char *out, size_t size)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     struct ethos_view name;
     uid_t uid = geteuid();
     str_init(&text, PASSWD_LIMIT + 1);
@@ -587,5 +583,4 @@ void identity_login(char *out, size_t size)
         else
             snprintf(out, size, "%u", (unsigned)uid);
     }
-    str_release(&text);
 }

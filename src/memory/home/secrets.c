@@ -141,14 +141,11 @@ static int read_secret_file(const char *home, const char *name, char *out,
     if (snprintf(path, sizeof path, "%s%s%s", absolute ? "" : home, absolute ? "" : "/", name) >=
         (int)sizeof path)
         return err_set(error, ETHOS_LIMIT, "%s: too long a path", name);
-    int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    CLEANUP_FD int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return err_errno(error, errno, path);
-    int code = check_file(fd, path, error);
-    if (code == ETHOS_OK)
-        code = read_secret_text(fd, path, out, error);
-    os_close(fd);
-    return code;
+    TRY(check_file(fd, path, error));
+    return read_secret_text(fd, path, out, error);
 }
 
 static int read_variable(const char *option, const char *name, char *out, struct ethos_error *error)

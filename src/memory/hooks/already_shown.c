@@ -39,7 +39,7 @@ struct shown_talk {
 /* As agents write it down: as JSON; those that mark what hooks say escape the marks in it. */
 static int add_quoted(const struct agent *agent, struct ethos_view text, struct str *out)
 {
-    struct str escaped;
+    CLEANUP_STR struct str escaped = {0};
     if (!agent->marks)
         return json_quote(text, out);
     str_init(&escaped, SIZE_MAX);
@@ -50,20 +50,16 @@ static int add_quoted(const struct agent *agent, struct ethos_view text, struct 
             str_adds(&escaped, "&gt;");
         else
             str_addc(&escaped, text.data[i]);
-    int code = str_code(&escaped) ? str_fail(out, str_code(&escaped))
-                                  : json_quote(str_view(&escaped), out);
-    str_release(&escaped);
-    return code;
+    return str_code(&escaped) ? str_fail(out, str_code(&escaped))
+                              : json_quote(str_view(&escaped), out);
 }
 
 static bool stands_in(struct ethos_view window, const struct agent *agent, struct ethos_view text)
 {
-    struct str quoted;
+    CLEANUP_STR struct str quoted;
     str_init(&quoted, SIZE_MAX);
-    bool found = add_quoted(agent, text, &quoted) == ETHOS_OK &&
-                 memmem(window.data, window.size, quoted.data + 1, quoted.size - 2); // no quotes
-    str_release(&quoted);
-    return found;
+    return add_quoted(agent, text, &quoted) == ETHOS_OK &&
+           memmem(window.data, window.size, quoted.data + 1, quoted.size - 2); // no quotes
 }
 
 /* The block as a whole when that was sent, else each line of it that was. */
@@ -161,7 +157,7 @@ static int read_past(struct shown_talk *self, struct shown_past *out)
 static int replace_by_changes(struct shown_talk *self, bool part, struct str *block,
                               struct shown *next)
 {
-    struct str gone, text;
+    CLEANUP_STR struct str gone, text;
     struct shown_past past = {.gone = &gone};
     str_init(&gone, ETHOS_MAX_STORE_BYTES);
     str_init(&text, SIZE_MAX);
@@ -178,8 +174,6 @@ static int replace_by_changes(struct shown_talk *self, bool part, struct str *bl
         code = shown_add(&next->sent, &self->arena, str_view(&text));
     str_clear(block);
     str_add(block, str_view(&text));
-    str_release(&gone);
-    str_release(&text);
     return code == ETHOS_OK ? str_code(block) : code;
 }
 
@@ -215,12 +209,10 @@ static void close_talk(struct shown_talk *self)
 
 static bool save_shown(struct ethos *ethos, const struct shown_talk *self, const struct shown *next)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
-    bool saved = shown_print(next, &text) == ETHOS_OK &&
-                 hooks_state_write(ethos, self->hook, HOOKS_SHOWN, str_view(&text));
-    str_release(&text);
-    return saved;
+    return shown_print(next, &text) == ETHOS_OK &&
+           hooks_state_write(ethos, self->hook, HOOKS_SHOWN, str_view(&text));
 }
 
 /* What is told of a block, and what is known of the conversation then. */

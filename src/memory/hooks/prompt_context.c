@@ -150,7 +150,7 @@ static bool is_top(const char *folder)
  */
 static int find_own_folder(const struct agent *agent, const char *folder, struct str *out)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     char path[PATH_MAX];
     const struct agent_file *file = agent->files;
     while (file->parts && file->parts != AGENT_OWN_MEMORY)
@@ -164,9 +164,7 @@ static int find_own_folder(const struct agent *agent, const char *folder, struct
             size--;
         path[size] = 0;
     }
-    int code = found ? agent_own_folder(agent, str_view(&text), out) : ETHOS_OK;
-    str_release(&text);
-    return code;
+    return found ? agent_own_folder(agent, str_view(&text), out) : ETHOS_OK;
 }
 
 /*
@@ -178,7 +176,7 @@ static int leave_out_index(struct ethos_turn *turn, const struct hook *hook,
 {
     const struct ethos_origin origin = {.actor = hook->agent->name, .via = "hook"};
     const struct ethos_sync_how how = {.origin = &origin};
-    struct str own;
+    CLEANUP_STR struct str own = {0};
     char *path = NULL;
     char nearest[PATH_MAX];
     const char *folder = find_folder(hook, nearest), *scope = turn->context.workspace_scope;
@@ -196,7 +194,6 @@ static int leave_out_index(struct ethos_turn *turn, const struct hook *hook,
             code = notes_list_new(turn, scope, &how, NULL);
     }
     free(path);
-    str_release(&own);
     return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
 }
 

@@ -193,7 +193,7 @@ int spool_read(struct ethos *self, const char *name, struct str *out, struct eth
 
 void spool_count(struct ethos *self, size_t *out_waiting, size_t *out_refused)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct dir_names names = {0};
     int root = -1, folder = -1;
     arena_init(&arena);
@@ -207,7 +207,6 @@ void spool_count(struct ethos *self, size_t *out_waiting, size_t *out_refused)
         os_close(folder);
     if (root >= 0)
         os_close(root);
-    arena_release(&arena);
 }
 
 static int stop_at_note(void *arg, const char *name)

@@ -38,22 +38,20 @@ int hooks_recording(struct ethos *self, bool *out, struct ethos_error *error)
 
 static void load_place(struct ethos *self, const struct hook *hook, struct sessions_place *out)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     if (hooks_state_read(self, hook, HOOKS_PLACE, &text) != ETHOS_OK ||
         !sessions_place_parse(str_view(&text), out))
         *out = (struct sessions_place){0};
-    str_release(&text);
 }
 
 static void save_place(struct ethos *self, const struct hook *hook,
                        const struct sessions_place *place)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     if (sessions_place_print(place, &text) == ETHOS_OK)
         hooks_state_write(self, hook, HOOKS_PLACE, str_view(&text));
-    str_release(&text);
 }
 
 /* A session that went on otherwise stays as it is; there is nothing to be gained by trying again. */
@@ -306,7 +304,7 @@ static int record_queued_events(struct ethos *self, const struct hook *of,
 static int drain_locked(struct ethos *self, const struct hook *of, const char *newest, bool dry_run,
                         struct hooks_drained *told, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct dir_names names;
     const struct dir_names one = {&newest, newest ? 1 : 0};
     arena_init(&arena);
@@ -318,7 +316,6 @@ static int drain_locked(struct ethos *self, const struct hook *of, const char *n
         told->left = names.count;
     else if (code == ETHOS_OK)
         code = record_queued_events(self, of, &names, told, error);
-    arena_release(&arena);
     return code;
 }
 
@@ -374,24 +371,22 @@ static bool retry_lines(void *arg, struct ethos_view text)
 static void retry_waiting(struct ethos *self, const struct hook *hook, bool at_once)
 {
     struct retry retry = {self, at_once};
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     if (hooks_state_read(self, hook, HOOKS_WAITING, &text) == ETHOS_OK &&
         retry_lines(&retry, str_view(&text)))
         hooks_state_drop(self, hook, HOOKS_WAITING);
-    str_release(&text);
 }
 
 /* Nobody wants what waits to be recorded any more once recording is off. */
 static int drop_all(struct ethos *self, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct dir_names names;
     arena_init(&arena);
     int code = spool_list(self, &arena, &names, error);
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
         code = spool_drop(self, names.list[i], error);
-    arena_release(&arena);
     return code;
 }
 
@@ -417,34 +412,29 @@ int hooks_drain(struct ethos *self, bool dry_run, struct hooks_drained *out,
 static bool queue_for_next_event(struct ethos *self, const struct hook *hook, const char *name,
                                  struct ethos_view note)
 {
-    struct str line;
+    CLEANUP_STR struct str line;
     str_init(&line, SIZE_MAX);
     str_printf(&line, "%s ", name);
     str_add(&line, note);
     str_addc(&line, '\n');
-    bool kept = str_code(&line) == ETHOS_OK &&
-                hooks_state_append(self, hook, HOOKS_WAITING, str_view(&line));
-    str_release(&line);
-    return kept;
+    return str_code(&line) == ETHOS_OK &&
+           hooks_state_append(self, hook, HOOKS_WAITING, str_view(&line));
 }
 
 static int queue_hook_event(struct ethos *self, const struct ethos_request *request,
                             const struct hook *hook, char out_name[SPOOL_NAME_SIZE],
                             struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     if (spool_name(self, out_name) != 0)
         return err_errno(error, errno, "random");
     str_init(&text, SIZE_MAX);
-    int code = print_note(self, request, hook, &text, error);
-    if (code == ETHOS_OK) {
-        retry_waiting(self, hook, false);
-        code = spool_write(self, out_name, str_view(&text), error);
-        if (code != ETHOS_OK && hook->event->action == AGENT_PROMPT &&
-            queue_for_next_event(self, hook, out_name, str_view(&text)))
-            code = ETHOS_OK;
-    }
-    str_release(&text);
+    TRY(print_note(self, request, hook, &text, error));
+    retry_waiting(self, hook, false);
+    int code = spool_write(self, out_name, str_view(&text), error);
+    if (code != ETHOS_OK && hook->event->action == AGENT_PROMPT &&
+        queue_for_next_event(self, hook, out_name, str_view(&text)))
+        code = ETHOS_OK;
     return code;
 }
 

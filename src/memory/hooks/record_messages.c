@@ -79,7 +79,7 @@ static int make_message_id(struct saying *self, const struct ethos_message *mess
 {
     const struct ethos_view parts[] = {view_str(self->key), view_str(self->turn),
                                        view_str(message->role), message->content};
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     for (size_t i = 0; i < 4; i++) {
         str_add(&text, parts[i]);
@@ -88,7 +88,6 @@ static int make_message_id(struct saying *self, const struct ethos_message *mess
     int code = str_code(&text);
     if (code == ETHOS_OK)
         transcript_uuid(str_view(&text), out);
-    str_release(&text);
     return code;
 }
 
@@ -109,14 +108,13 @@ static bool is_said(const struct saying *self, const struct ethos_message *messa
 /* Pieces of one answer become one message. */
 static int join_last(struct saying *self, struct ethos_message *message, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     str_add(&text, self->last.content);
     str_adds(&text, GAP);
     str_add(&text, message->content);
     const char *copy = str_code(&text) ? NULL : arena_copy(&self->arena, str_view(&text));
     message->content = view_of(copy, text.size);
-    str_release(&text);
     return copy ? ETHOS_OK : err_nomem(error);
 }
 
@@ -182,13 +180,11 @@ static const char *make_session_key(struct saying *self, bool events)
 {
     const struct ethos_view parts[] = {view_str(self->hook->agent->name),
                                        view_str(self->hook->session), VIEW("events")};
-    struct str key;
+    CLEANUP_STR struct str key;
     str_init(&key, SIZE_MAX);
-    const char *copy = session_key_parts(parts, events ? 3 : 2, &key)
-                           ? NULL
-                           : arena_copy(&self->arena, str_view(&key));
-    str_release(&key);
-    return copy;
+    return session_key_parts(parts, events ? 3 : 2, &key)
+               ? NULL
+               : arena_copy(&self->arena, str_view(&key));
 }
 
 /* Whether the transcript of the conversation was recorded: then that tells all. */

@@ -143,12 +143,11 @@ int64_t hooks_last_read(struct ethos *self, const char *agent)
 
 static void visit_state_file(int folder, const char *name, hooks_state_fn *each, void *arg)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     if (home_read(folder, name, STATE_MAX, &text, NULL, NULL) == ETHOS_OK &&
         each(arg, str_view(&text)))
         os_unlinkat(folder, name, 0);
-    str_release(&text);
 }
 
 void hooks_state_each(struct ethos *self, const char *what, hooks_state_fn *each, void *arg)

@@ -175,7 +175,7 @@ static int write_there(struct export *export, const char *name, const char *key,
                        struct ethos_view there, struct ethos_view text, mode_t mode,
                        struct ethos_error *error)
 {
-    struct str diff;
+    CLEANUP_STR struct str diff;
     str_init(&diff, ETHOS_MAX_STORE_BYTES);
     int code = is_dry(export) ? diff_unified(there, text, name, &diff)
                               : file_swap(export->dir, name, text, mode, error);
@@ -183,7 +183,6 @@ static int write_there(struct export *export, const char *name, const char *key,
         code = err_nomem(error);
     if (code == ETHOS_OK)
         export_report(export, "written", name, key, NULL, is_dry(export) ? diff.data : NULL);
-    str_release(&diff);
     return code;
 }
 
@@ -240,17 +239,14 @@ static int add_jutul(const struct export *export, const char *key, struct ethos_
                      struct str *out)
 {
     struct note note;
-    struct str title;
+    CLEANUP_STR struct str title = {0};
     const struct notes_row *row = notes_find(&export->notes, key);
     if (strcmp(key, TRANSFER_INDEX) == 0)
         return foreign_jutul_index(text, out);
     str_init(&title, ETHOS_MAX_STORE_BYTES);
     note_parse(text, &note);
-    int code = row && row->title ? str_adds(&title, row->title) : note_title(&note, key, &title);
-    if (code == ETHOS_OK)
-        code = foreign_jutul_note(text, str_view(&title), out);
-    str_release(&title);
-    return code;
+    TRY(row && row->title ? str_adds(&title, row->title) : note_title(&note, key, &title));
+    return foreign_jutul_note(text, str_view(&title), out);
 }
 
 /* What came from there and stands as it came goes back as it is, whatever its form. */
@@ -270,7 +266,7 @@ static bool is_theirs(const struct export *export, const char *key, struct ethos
 
 static int export_key(struct export *export, const char *key, struct ethos_error *error)
 {
-    struct str out;
+    CLEANUP_STR struct str out = {0};
     export_step(export);
     int code = notes_read(export->turn, export->notes.scope, key, &export->text, error);
     if (code != ETHOS_OK)
@@ -286,7 +282,6 @@ static int export_key(struct export *export, const char *key, struct ethos_error
     }
     if (code == ETHOS_OK)
         code = export_file(export, key, key, text, error);
-    str_release(&out);
     return code;
 }
 
@@ -382,7 +377,7 @@ static int export_block(struct export *export, const char *name, struct ethos_vi
                         struct ethos_error *error)
 {
     struct there there = {.exists = false};
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&there.text, ETHOS_MAX_STORE_BYTES);
     str_init(&text, ETHOS_MAX_STORE_BYTES);
     int code = read_there(export->dir, name, &there);
@@ -401,7 +396,6 @@ static int export_block(struct export *export, const char *name, struct ethos_vi
     else if (code == ETHOS_OK)
         code = write_there(export, name, NULL, old, str_view(&text), SHARED_MODE, error);
     str_release(&there.text);
-    str_release(&text);
     return code;
 }
 
@@ -417,7 +411,7 @@ static int write_single(struct export *export, const char *name, struct ethos_vi
 static int export_single(struct export *export, struct str *path, struct str *out,
                          struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     const char *name = NULL;
     str_init(&text, ETHOS_MAX_STORE_BYTES);
     int code = export_render(export, &text, error);
@@ -433,7 +427,6 @@ static int export_single(struct export *export, struct str *path, struct str *ou
         if (code != ETHOS_OK)
             code = err_set(error, code, "%s: too large", export->what->format);
     }
-    str_release(&text);
     return code;
 }
 
@@ -518,7 +511,7 @@ int transfer_export(struct ethos_turn *turn, const struct transfer_request *what
 {
     struct export export = {
         .turn = turn, .what = what, .flags = how->flags, .dir = -1, .place = out_place};
-    struct str path;
+    CLEANUP_STR struct str path;
     bool folder = is_folder(what->format), printed = !what->path || strcmp(what->path, "-") == 0;
     str_init(&path, TRANSFER_PATH - 16);
     *out_place = (struct transfer_place){0};
@@ -548,6 +541,5 @@ int transfer_export(struct ethos_turn *turn, const struct transfer_request *what
     json_decref(export.given);
     notes_free(turn, &export.text);
     notes_release(turn, &export.notes);
-    str_release(&path);
     return code;
 }

@@ -169,7 +169,7 @@ static bool is_coming(void *arg, struct ethos_view file)
 static int join_lines(struct import_index *index, const struct meeting *meetings, json_t *coming,
                       size_t count, struct ethos_view ours)
 {
-    struct str lines;
+    CLEANUP_STR struct str lines;
     int code = ETHOS_OK;
     str_init(&lines, ETHOS_MAX_STORE_BYTES);
     if (index->item)
@@ -183,7 +183,6 @@ static int join_lines(struct import_index *index, const struct meeting *meetings
     if (code == ETHOS_OK)
         code = foreign_join(ours, str_view(&lines), is_coming, coming, &index->text,
                             &index->adding);
-    str_release(&lines);
     return code;
 }
 

@@ -449,7 +449,7 @@ static int import_items(struct batch *batch, bool index, struct ethos_error *err
 static int list_facts(struct import *import, struct ethos_error *error)
 {
     static const struct source_item lines = {.file = TRANSFER_INDEX};
-    struct str theirs;
+    CLEANUP_STR struct str theirs;
     int code = ETHOS_OK;
     bool any = false;
     str_init(&theirs, ETHOS_MAX_STORE_BYTES);
@@ -464,7 +464,6 @@ static int list_facts(struct import *import, struct ethos_error *error)
         err_set(error, code, "%s: too large", TRANSFER_INDEX);
     else if (any)
         code = join_index(import, &lines, str_view(&theirs), error);
-    str_release(&theirs);
     return code;
 }
 

@@ -270,7 +270,7 @@ static int copy_source_text(struct loading *loading, const struct str *text, str
 static int read_source_file(struct loading *loading, int dir, const char *name,
                             struct ethos_view *out, const char **out_why, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     int fd = os_openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
     if (fd < 0 && (loading->single || !is_closed(errno)))
         return err_errno(error, errno, name);
@@ -287,7 +287,6 @@ static int read_source_file(struct loading *loading, int dir, const char *name,
     } else if (code == ETHOS_OK) {
         code = copy_source_text(loading, &text, out, error);
     }
-    str_release(&text);
     return code;
 }
 
@@ -392,7 +391,7 @@ static int load_below(struct loading *loading, int dir, struct ethos_error *erro
 /* "no memory: media/, skills/, 2 other files" */
 static int report_other_files(struct loading *loading, struct ethos_error *error)
 {
-    struct str why;
+    CLEANUP_STR struct str why = {0};
     const struct ethos_view folders = str_view(&loading->folders);
     if (loading->others == 0 && folders.size == 0)
         return ETHOS_OK;
@@ -405,9 +404,7 @@ static int report_other_files(struct loading *loading, struct ethos_error *error
         str_truncate(&why, why.size - strlen(", "));
     if (str_code(&why) == ETHOS_OK)
         report_skipped_file(loading, ".", why.data);
-    int code = str_code(&why) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
-    str_release(&why);
-    return code;
+    return str_code(&why) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
 /* ---- reading databases ----------------------------------------------------------------------- */
@@ -488,14 +485,12 @@ static int load_all(struct loading *loading, struct ethos_error *error)
     loading->single = !foreign_is_folder(loading->what->format);
     if (loading->single)
         return load_file(loading, AT_FDCWD, path, name && name[1] ? name + 1 : path, error);
-    int dir = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int dir = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return err_errno(error, errno, path);
-    int code = load_folder(loading, dir, "", error);
-    if (code == ETHOS_OK)
-        code = load_below(loading, dir, error);
-    os_close(dir);
-    return code == ETHOS_OK ? report_other_files(loading, error) : code;
+    TRY(load_folder(loading, dir, "", error));
+    TRY(load_below(loading, dir, error));
+    return report_other_files(loading, error);
 }
 
 int source_load(struct ethos_turn *turn, const struct transfer_request *what,

@@ -126,7 +126,7 @@ int imports_check_room(const struct imports *imports, size_t files, struct ethos
 int imports_save(struct ethos_turn *turn, const struct imports *imports, struct ethos_error *error)
 {
     int dir;
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     char name[HOME_RECORD_SIZE];
     if (json_equal(imports->json, imports->loaded))
         return ETHOS_OK;
@@ -143,7 +143,6 @@ int imports_save(struct ethos_turn *turn, const struct imports *imports, struct 
         code = home_replace(dir, HOME_RECORDS, name, str_view(&text), error);
         os_close(dir);
     }
-    str_release(&text);
     return code;
 }
 
@@ -179,14 +178,13 @@ static json_t *get_member(json_t *at, const char *name, bool make)
  */
 static json_t *get_nested_member(json_t *at, const char *const *names, bool make)
 {
-    struct str name;
+    CLEANUP_STR struct str name;
     str_init(&name, TRANSFER_PATH * 3);
     for (; at && *names; names++) {
         str_clear(&name);
         utf8_sanitize(view_str(*names), &name);
         at = str_code(&name) == ETHOS_OK ? get_member(at, name.data, make) : NULL;
     }
-    str_release(&name);
     return at;
 }
 

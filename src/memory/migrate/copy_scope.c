@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "core/history/history.h"
 #include "core/memory/scope.h"
@@ -39,7 +40,7 @@ static uint64_t number_now(const struct plan *plan, uint64_t old)
 /* "3,4" with the numbers of now; what is no number ends it. */
 static int map_undoes(struct plan *plan, const char **undoes)
 {
-    struct str out;
+    CLEANUP_STR struct str out = {0};
     const char *at = *undoes;
     char *end;
     if (!at)
@@ -53,9 +54,7 @@ static int map_undoes(struct plan *plan, const char **undoes)
         at = *end == ',' ? end + 1 : end;
     }
     *undoes = out.size ? arena_str(&plan->arena, out.data) : NULL;
-    int code = str_code(&out) == ETHOS_OK && (*undoes || !out.size) ? ETHOS_OK : ETHOS_NOMEM;
-    str_release(&out);
-    return code;
+    return str_code(&out) == ETHOS_OK && (*undoes || !out.size) ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 /* A change as it comes next in the target. */

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "core/sessions/key.h"
 #include "memory/migrate/scope_history.h"
@@ -118,13 +119,11 @@ static void release_talk(struct session_copy *talk)
 static int add_session_order(void *arg, const struct ethos_session *session)
 {
     struct session_migration *moving = arg;
-    struct str line;
+    CLEANUP_STR struct str line;
     char made[CLOCK_ISO_SIZE];
     str_init(&line, SIZE_MAX);
     str_printf(&line, "%s\n%s", in_form(session->created_at, made), session->id);
-    int code = str_code(&line) == ETHOS_OK ? names_add(&moving->order, line.data) : ETHOS_NOMEM;
-    str_release(&line);
-    return code;
+    return str_code(&line) == ETHOS_OK ? names_add(&moving->order, line.data) : ETHOS_NOMEM;
 }
 
 static int list_all(struct session_migration *moving, struct ethos_error *error)
@@ -216,7 +215,7 @@ static void print_message(const struct ethos_message *message, struct str *out)
 /* Everything of a conversation, in front of it the digest of those before. */
 static int digest_talk(const struct session_copy *talk, char digest[HASH_HEX_SIZE])
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     str_adds(&text, digest);
     if (talk->there)
@@ -225,7 +224,6 @@ static int digest_talk(const struct session_copy *talk, char digest[HASH_HEX_SIZ
         print_message(&talk->messages[i], &text);
     int code = str_code(&text);
     hash_hex(str_view(&text), digest);
-    str_release(&text);
     return code;
 }
 
@@ -263,7 +261,7 @@ static int create_beside(struct session_migration *moving, struct ethos_session 
                          struct ethos_error *error)
 {
     char id[ETHOS_UUID_SIZE];
-    struct str key;
+    CLEANUP_STR struct str key;
     int64_t ms = 0;
     int code = ETHOS_EXISTS;
     str_init(&key, KEY_BYTES);
@@ -279,7 +277,6 @@ static int create_beside(struct session_migration *moving, struct ethos_session 
         session->key = key.data;
         code = moving->to->ops->create(moving->to, session, id, error);
     }
-    str_release(&key);
     return code;
 }
 
@@ -543,7 +540,7 @@ static int move_key(struct session_migration *moving, const struct ethos_key *ke
 /* When it was used is not compared: it may be by now. */
 static int digest_key(const struct ethos_key *key, char digest[HASH_HEX_SIZE])
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     str_adds(&text, digest);
     if (key) {
@@ -555,7 +552,6 @@ static int digest_key(const struct ethos_key *key, char digest[HASH_HEX_SIZE])
     }
     int code = str_code(&text);
     hash_hex(str_view(&text), digest);
-    str_release(&text);
     return code;
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/view.h"
 #include "memory/mirror/internal.h"
@@ -174,9 +175,8 @@ int base_find(const struct mirror *self, const struct mirror_scope *scope, const
     code = files->ops->history(files, scope->scope, key, walk_change, &walk, error);
     if ((code != ETHOS_OK && code != 1) || walk.version || walk.count == 0)
         return code == 1 ? ETHOS_OK : code;
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     arena_init(&arena);
     code = go_back(self, scope, key, &walk, edit, &arena, out, out_stale, error);
-    arena_release(&arena);
     return code;
 }

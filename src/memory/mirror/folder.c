@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/system/dir.h"
 #include "base/system/lock.h"
 #include "base/system/os.h"
@@ -123,7 +125,7 @@ static bool is_nothing(const char *name)
 static int check_empty(const struct mirror *self, struct ethos_error *error)
 {
     struct dir_names names = {0};
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     const char *found = NULL;
     size_t more = 0;
     arena_init(&arena);
@@ -144,7 +146,6 @@ static int check_empty(const struct mirror *self, struct ethos_error *error)
                        found);
     if (found)
         err_hint(error, code, "name an empty folder or a new one, or move what is there away");
-    arena_release(&arena);
     return code;
 }
 
@@ -208,7 +209,7 @@ static void add_place_line(struct str *out, const char *shown)
 static int refuse_place(const struct mirror *self, const json_t *json, const char *shown,
                         struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     const char *other = json_string_value(json_object_get(json, "shown"));
     str_init(&text, 4096);
     add_place_line(&text, other ? other : "?");
@@ -216,7 +217,6 @@ static int refuse_place(const struct mirror *self, const json_t *json, const cha
     add_place_line(&text, shown);
     int code = err_set(error, ETHOS_DENIED, "%s: mirrors another place: %s", self->folder,
                        text.data);
-    str_release(&text);
     return err_hint(error, code, "name another folder");
 }
 
@@ -422,14 +422,13 @@ int folder_scopes(const struct mirror *self, ethos_scope_fn *each, void *arg,
                   struct ethos_error *error)
 {
     struct stating stating = {each, arg, 0};
-    int dir = os_open_beneath(self->dir, HOME_RECORDS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    CLEANUP_FD int dir = os_open_beneath(self->dir, HOME_RECORDS,
+                                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (dir < 0)
         return err_errno(error, errno, HOME_RECORDS);
-    int code = os_list(dir, report_recorded_scope, &stating) < 0 && !stating.ended
-                   ? err_errno(error, errno, HOME_RECORDS)
-                   : stating.ended;
-    os_close(dir);
-    return code;
+    return os_list(dir, report_recorded_scope, &stating) < 0 && !stating.ended
+               ? err_errno(error, errno, HOME_RECORDS)
+               : stating.ended;
 }
 
 bool folder_has(const struct mirror *self, const char *scope, const char *key)
@@ -506,7 +505,8 @@ int folder_path(const struct mirror *self, const char *scope, const char *key, c
 void folder_mode(const struct mirror *self, const char *path)
 {
     struct stat info;
-    int fd = os_open_beneath(self->dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+    CLEANUP_FD int fd = os_open_beneath(self->dir, path,
+                                        O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
     if (fd < 0)
         return;
     if (os_fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
@@ -515,5 +515,4 @@ void folder_mode(const struct mirror *self, const char *path)
         if (wanted != now)
             os_fchmod(fd, wanted); // a help for people, and no promise
     }
-    os_close(fd);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/system/os.h"
 #include "base/view.h"
 #include "memory/backends.h"
@@ -424,7 +425,7 @@ static const char *name_in(struct mirror *self, struct ethos_view place)
 
 static int set_up_mirror(struct mirror *self, struct ethos_error *error)
 {
-    struct str shown;
+    CLEANUP_STR struct str shown;
     str_init(&shown, SIZE_MAX);
     int code = find_sources(self, error);
     if (code == ETHOS_OK || mirror_may_come(code))
@@ -437,7 +438,6 @@ static int set_up_mirror(struct mirror *self, struct ethos_error *error)
         code = folder_open(self, shown.data, error);
     if (code == ETHOS_OK)
         code = mirror_files(self, &self->files, error);
-    str_release(&shown);
     return code;
 }
 

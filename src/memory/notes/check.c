@@ -188,7 +188,7 @@ static bool is_note_name(const struct notes_checking *check, const char *name)
 static enum look_answer lookup_link(const struct notes_checking *check, struct ethos_view link)
 {
     char name[NAME_SIZE];
-    struct str slug;
+    CLEANUP_STR struct str slug = {0};
     struct ethos_view given = view_trim(link);
     if (given.size >= sizeof name || memchr(given.data, 0, given.size))
         return LOOK_GONE;
@@ -199,7 +199,6 @@ static enum look_answer lookup_link(const struct notes_checking *check, struct e
     slug_note(given, SLUG_NOTE_MAX, &slug);
     bool holds = is_note_name(check, slug.data);
     bool sure = str_code(&slug) == ETHOS_OK;
-    str_release(&slug);
     return holds ? LOOK_HOLDS : sure ? LOOK_GONE : LOOK_UNKNOWN;
 }
 

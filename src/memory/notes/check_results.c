@@ -136,19 +136,17 @@ static int replace_rows_of_note(struct ethos_turn *turn, int dir, const char *sc
 {
     char name[HOME_RECORD_SIZE], path[NAME_SIZE];
     struct home_stamp stamp;
-    struct str text;
-    TRY(key ? copy_other_rows(dir, scope, key, self, error) : ETHOS_OK);
+    CLEANUP_STR struct str text = {0};
+    if (key)
+        TRY(copy_other_rows(dir, scope, key, self, error));
     home_record_name("checks", scope, name);
     file_path(scope, path);
     home_stamp(dir, path, &stamp);
     if (json_array_size(self->rows) == 0 && stamp.inode == 0)
         return ETHOS_OK;
     str_init(&text, RECORD_BYTES);
-    int code = print_record(turn, scope, self, &text, error);
-    if (code == ETHOS_OK)
-        code = home_replace(dir, HOME_RECORDS, name, str_view(&text), error);
-    str_release(&text);
-    return code;
+    TRY(print_record(turn, scope, self, &text, error));
+    return home_replace(dir, HOME_RECORDS, name, str_view(&text), error);
 }
 
 int notes_record_write(struct ethos_turn *turn, const char *scope, const char *key,

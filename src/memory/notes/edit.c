@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/text/single_line.h"
 #include "base/view.h"
 #include "core/memory/update.h"
@@ -105,7 +106,7 @@ int notes_write(struct ethos_turn *turn, const char *scope, const char *name,
                 struct ethos_kept *out, struct ethos_error *error)
 {
     char date[CLOCK_ISO_SIZE];
-    struct str source;
+    CLEANUP_STR struct str source = {0};
     struct writing writing = {.what = {.text = change->text,
                                        .hook = change->hook,
                                        .hook_by_hand = notes_by_person(how->origin),
@@ -133,6 +134,5 @@ int notes_write(struct ethos_turn *turn, const char *scope, const char *name,
     str_release(&writing.title);
     str_release(&writing.index);
     str_release(&writing.note);
-    str_release(&source);
     return code;
 }

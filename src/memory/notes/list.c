@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/text/single_line.h"
 #include "base/text/slug.h"
 #include "base/text/suggest.h"
@@ -141,14 +142,13 @@ static int name_row_by_entry(struct notes *notes, const struct index_entry *entr
 static int place_all(struct notes *notes)
 {
     struct index_entry entry;
-    struct str scratch;
+    CLEANUP_STR struct str scratch;
     size_t offset = 0, order = 0;
     int code = ETHOS_OK;
     struct ethos_view text = view_of(notes->index.data, notes->index.size);
     str_init(&scratch, ETHOS_MAX_READ_BYTES);
     while (code == ETHOS_OK && index_next(text, &offset, &entry))
         code = name_row_by_entry(notes, &entry, order++, &scratch);
-    str_release(&scratch);
     return code;
 }
 

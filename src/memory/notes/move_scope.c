@@ -125,7 +125,7 @@ static int transfer_note(struct transfer_note *move, const struct ethos_sync_how
     own.origin = &origin;
     TRY(provider->ops->read(provider, move->source, move->key, &whole, &move->text, error));
     if (how->if_match && strcmp(how->if_match, move->text.revision) != 0)
-        TRY(err_set(error, ETHOS_CONFLICT, "%s: has changed meanwhile", move->key));
+        return err_set(error, ETHOS_CONFLICT, "%s: has changed meanwhile", move->key);
     TRY(read_index_line(move, error));
     TRY(write_to_target(move, &own, error));
     memcpy(revision, move->text.revision, sizeof revision);

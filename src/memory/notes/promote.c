@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/system/file.h"
 #include "base/system/os.h"
 #include "base/view.h"
@@ -63,7 +64,7 @@ static int choose_folder(struct promotion *p, struct ethos_error *error)
 /* ETHOS_NOTFOUND: nothing is there. ETHOS_OK: this very text, or one that may be overwritten. */
 static int check_existing_skill(int dir, const struct promotion *p, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     int fd = os_openat(dir, SKILL_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return errno == ENOENT ? ETHOS_NOTFOUND : err_errno(error, errno, p->path);
@@ -74,7 +75,6 @@ static int check_existing_skill(int dir, const struct promotion *p, struct ethos
         code = err_set(error, ETHOS_EXISTS, "%s: another skill has this name", p->path);
         err_hint(error, code, "choose one with --skill NAME, or say --replace");
     }
-    str_release(&text);
     return code;
 }
 

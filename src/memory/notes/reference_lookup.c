@@ -2,6 +2,7 @@
  * reference_lookup.c: whether the files and names that notes speak of are in a folder.
  */
 #include "memory/notes/reference_lookup.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -90,10 +91,8 @@ static enum look_answer path_in_tree_exists(struct reference_lookup *self, const
         return LOOK_UNKNOWN;
     if (!spot->inside)
         return answer_of(os_fstatat(AT_FDCWD, spot->path, &info, 0));
-    int fd = os_open_beneath(self->root, spot->path, O_PATH, 0);
+    CLEANUP_FD int fd = os_open_beneath(self->root, spot->path, O_PATH, 0);
     enum look_answer answer = answer_of(fd);
-    if (fd >= 0)
-        os_close(fd);
     return answer;
 }
 
@@ -141,7 +140,7 @@ static int add_tree_entry(void *arg, const char *name)
     int result = 0;
     if (look->tree_count++ >= LOOK_TREE_MAX)
         return -1;
-    int dir = os_openat(folder->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    CLEANUP_FD int dir = os_openat(folder->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     str_printf(folder->path, "%s%s", name, dir >= 0 ? "/" : "");
     str_add(&look->tree, view_of(folder->path->data, folder->path->size + 1)); // with its NUL
     bool passed = strcmp(name, ".git") == 0 || strcmp(name, "node_modules") == 0;
@@ -151,27 +150,23 @@ static int add_tree_entry(void *arg, const char *name)
     else if (dir >= 0 && !passed)
         result = list_tree(look, dir, folder->path, folder->depth + 1);
     str_truncate(folder->path, folder->prefix);
-    if (dir >= 0)
-        os_close(dir);
     return result;
 }
 
 /* Reads the names of the whole tree at the first need. Searching a large one counts for more. */
 static void read_tree(struct reference_lookup *self)
 {
-    struct str path;
+    CLEANUP_STR struct str path = {0};
     self->lookups += self->tree.size / TREE_STEP;
     if (self->tree_read)
         return;
     self->tree_read = true;
-    int dir = os_openat(self->root, ".", O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int dir = os_openat(self->root, ".", O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return;
     str_init(&path, PATH_LIMIT);
     str_addc(&path, '/');
     self->tree_whole = list_tree(self, dir, &path, 1) == 0;
-    str_release(&path);
-    os_close(dir);
 }
 
 /* The next path of the tree that ends in "/" + tail, from *offset on; without its first slash. */

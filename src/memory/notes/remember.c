@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/str.h"
 #include "base/text/single_line.h"
 #include "base/text/slug.h"
 #include "base/utf8.h"
@@ -148,7 +149,7 @@ static int same_text_key(struct ethos_turn *turn, const struct remember *what, c
 {
     struct ethos_text index = {0};
     struct index_entry entry;
-    struct str title, hook;
+    CLEANUP_STR struct str title, hook;
     size_t offset = 0;
     bool has = false;
     str_init(&title, ETHOS_MAX_INPUT_BYTES);
@@ -166,8 +167,6 @@ static int same_text_key(struct ethos_turn *turn, const struct remember *what, c
     if (!has)
         *out_key = 0;
     notes_free(turn, &index);
-    str_release(&hook);
-    str_release(&title);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
@@ -252,7 +251,7 @@ static void add_digest_part(struct str *text, struct ethos_view part)
 /* What makes an operation the same one: everything the caller said. */
 static int remember_digest(const struct ethos_fact *fact, char out[HASH_HEX_SIZE])
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     str_printf(&text, "remember %d:", (int)fact->again);
     add_digest_part(&text, fact->text);
@@ -262,7 +261,6 @@ static int remember_digest(const struct ethos_fact *fact, char out[HASH_HEX_SIZE
     int code = str_code(&text);
     if (code == ETHOS_OK)
         hash_hex(str_view(&text), out);
-    str_release(&text);
     return code;
 }
 
@@ -292,7 +290,7 @@ static int remember_fact(struct ethos_turn *turn, const struct ethos_fact *fact,
                          struct ethos_error *error)
 {
     char date[CLOCK_ISO_SIZE];
-    struct str title, source;
+    CLEANUP_STR struct str title, source;
     struct keeping keeping = {.what = {.text = fact->text,
                                        .hook = fact->hook,
                                        .hook_by_hand = notes_by_person(how->origin),
@@ -316,8 +314,6 @@ static int remember_fact(struct ethos_turn *turn, const struct ethos_fact *fact,
                             : err_nomem(error);
     str_release(&keeping.index);
     str_release(&keeping.note);
-    str_release(&source);
-    str_release(&title);
     return code;
 }
 
@@ -554,7 +550,8 @@ static int name_edits(struct ethos_turn *turn, struct note_rename *moving,
 static int prepare_move(struct ethos_turn *turn, struct note_rename *moving, const char *scope,
                         const char *name, const char *new_name, bool dry, struct ethos_error *error)
 {
-    TRY(dry ? ETHOS_OK : notes_recover(turn, scope, error));
+    if (!dry)
+        TRY(notes_recover(turn, scope, error));
     TRY(ethos_note_find(turn, scope, name, moving->key, error));
     TRY(name_target(moving, new_name, error));
     TRY(notes_load(turn, scope, &moving->notes, error));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -40,7 +41,7 @@ static int open_place_folder(const struct offline_inspection *look, const char *
 static void read_place_name(struct offline_inspection *look)
 {
     char path[OFFLINE_PATH_SIZE];
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, ETHOS_MAX_YAML_BYTES);
     snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/place", look->place);
     home_read(look->root, path, ETHOS_MAX_YAML_BYTES, &text, NULL, NULL);
@@ -50,7 +51,6 @@ static void read_place_name(struct offline_inspection *look)
     for (char *at = look->shown; *at; at++)
         if (*at == '\n')
             *at = ' ';
-    str_release(&text);
 }
 
 static void report_warning(struct offline_inspection *look, const char *subject,
@@ -94,7 +94,7 @@ static int report_queued(struct offline_inspection *look, struct ethos_error *er
 
 static void report_refused_call(struct offline_inspection *look, int dir, const char *name)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     json_t *json = NULL;
     char path[SHOWN_SIZE], problem[SHOWN_SIZE + 512];
     str_init(&text, OFFLINE_FILE_BYTES);
@@ -106,7 +106,6 @@ static void report_refused_call(struct offline_inspection *look, int dir, const 
     snprintf(problem, sizeof problem, "a change that waited was refused: %.*s", VIEW_ARG(why));
     report_warning(look, path, problem, "apply it: ethos sync < FILE; or delete it");
     json_decref(json);
-    str_release(&text);
 }
 
 static int report_refused(struct offline_inspection *look, struct ethos_error *error)
@@ -129,7 +128,7 @@ static int report_refused(struct offline_inspection *look, struct ethos_error *e
 
 static int walk_places(int root, offline_place_fn *each, void *arg, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena = {0};
     struct dir_names places = {0};
     int dir = os_open_beneath(root, OFFLINE_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (dir < 0)
@@ -142,7 +141,6 @@ static int walk_places(int root, offline_place_fn *each, void *arg, struct ethos
     for (size_t i = 0; i < places.count && code == ETHOS_OK; i++)
         if (strlen(places.list[i]) == OFFLINE_PLACE_SIZE - 1)
             code = each(arg, places.list[i], error);
-    arena_release(&arena);
     return code;
 }
 

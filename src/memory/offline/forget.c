@@ -38,7 +38,7 @@ struct forgetting {
 /* Of the text of an update: ETHOS_OK, what is left of it is in the update; ETHOS_NOTFOUND: nothing is. */
 static int purge_update(const struct forgetting *self, json_t *update, const char *member)
 {
-    struct str scratch;
+    CLEANUP_STR struct str scratch = {0};
     struct ethos_view rest;
     bool replaces = view_eq_str(json_view(update, "action"), "replace");
     if (strcmp(member, "content") != 0)
@@ -49,7 +49,6 @@ static int purge_update(const struct forgetting *self, json_t *update, const cha
         code = ETHOS_NOTFOUND;
     else if (code == ETHOS_OK && json_object_set_new(update, member, json_text(rest)) != 0)
         code = ETHOS_NOMEM;
-    str_release(&scratch);
     return code;
 }
 
@@ -91,7 +90,7 @@ static void purge_reason(const struct forgetting *self, json_t *call)
 static int rewrite_call(const struct forgetting *self, int dir, const char *name, bool waits,
                         json_t *call, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     char renamed[OFFLINE_NAME_SIZE * 2];
     str_init(&text, SIZE_MAX);
     purge_reason(self, call);
@@ -108,7 +107,6 @@ static int rewrite_call(const struct forgetting *self, int dir, const char *name
                             : err_nomem(error);
     if (code == ETHOS_OK && strcmp(renamed, name) != 0 && os_unlinkat(dir, name, 0) != 0)
         code = err_errno(error, errno, name);
-    str_release(&text);
     return code;
 }
 
@@ -134,7 +132,7 @@ static int purge_or_report(struct forgetting *self, int dir, const char *name, b
 static int purge_file(struct forgetting *self, int dir, const char *name, bool waits,
                       struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     json_t *json = NULL;
     str_init(&text, OFFLINE_FILE_BYTES + 1);
     int code = home_read(dir, name, OFFLINE_FILE_BYTES, &text, NULL, error);
@@ -145,7 +143,6 @@ static int purge_file(struct forgetting *self, int dir, const char *name, bool w
                    : purge_or_report(self, dir, name, waits, json, str_view(&text), error);
     }
     json_decref(json);
-    str_release(&text);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code; // done meanwhile
 }
 
@@ -201,7 +198,8 @@ static int forget_at(void *arg, const char *place, struct ethos_error *error)
 {
     struct forgetting *self = arg;
     memcpy(self->self.place, place, sizeof self->self.place);
-    TRY(self->dry_run ? ETHOS_OK : known_forget(&self->self, self->scope, error));
+    if (!self->dry_run)
+        TRY(known_forget(&self->self, self->scope, error));
     TRY(forget_waiting(self, error));
     return purge_folder(self, "refused", error);
 }

@@ -186,7 +186,7 @@ static int copy_setup(struct offline *self, const struct ethos_setup *setup)
 
 static int make_place_hash(struct offline *self)
 {
-    struct str place;
+    CLEANUP_STR struct str place;
     char hash[HASH_HEX_SIZE];
     str_init(&place, SIZE_MAX);
     str_printf(&place, "%s\n", self->ops.name);
@@ -197,7 +197,6 @@ static int make_place_hash(struct offline *self)
         memcpy(self->place, hash, sizeof self->place - 1);
         self->shown = arena_copy(&self->arena, str_view(&place));
     }
-    str_release(&place);
     return self->shown ? ETHOS_OK : ETHOS_NOMEM;
 }
 

@@ -286,7 +286,7 @@ int queue_add(struct offline *self, const struct ethos_context *context,
     static const struct ethos_origin nobody;
     const struct ethos_host *host = self->setup.host;
     int lock;
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     char made[UUID_SIZE];
     const char *op_id = origin ? origin->op_id : NULL;
     TRY(check_texts(self, updates, count, error));
@@ -305,7 +305,6 @@ int queue_add(struct offline *self, const struct ethos_context *context,
         code = write_call_locked(self, str_view(&text), error);
         os_close(lock);
     }
-    str_release(&text);
     return code == ETHOS_OK ? ETHOS_OK : not_queued(code, error);
 }
 
@@ -491,7 +490,7 @@ int queue_refuse(struct offline *self, const char *name, const struct ethos_erro
                  struct ethos_error *error)
 {
     int dir;
-    struct str text, kept;
+    CLEANUP_STR struct str text, kept;
     char aside[HASH_HEX_SIZE + 8];
     const struct ethos_host *host = self->setup.host;
     str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
@@ -507,7 +506,5 @@ int queue_refuse(struct offline *self, const char *name, const struct ethos_erro
         code = file_replace(dir, aside, str_view(&kept), 0600, error);
         os_close(dir);
     }
-    str_release(&text);
-    str_release(&kept);
     return code == ETHOS_OK ? queue_drop(self, name, error) : code;
 }

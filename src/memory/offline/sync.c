@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/system/dir.h"
 #include "base/system/log.h"
@@ -110,7 +111,7 @@ static int time_over(const struct offline *self, bool *out_later, struct ethos_e
 static int sync_calls(struct offline *self, int64_t until, size_t *out_count, bool *out_left,
                       struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct dir_names names;
     arena_init(&arena);
     int code = queue_list(self, &arena, &names, error);
@@ -122,7 +123,6 @@ static int sync_calls(struct offline *self, int64_t until, size_t *out_count, bo
     }
     *out_count = names.count;
     *out_left = done < names.count;
-    arena_release(&arena);
     return code;
 }
 

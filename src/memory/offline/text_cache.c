@@ -72,14 +72,13 @@ static bool load_cached(int dir, const char *name, struct str *out_file,
                         struct cached_text *out_record)
 {
     struct stat info;
-    int fd = os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    CLEANUP_FD int fd = os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return false;
     bool known = os_fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
                  os_read_all(fd, out_file, ETHOS_MAX_STORE_BYTES) == 0 &&
                  parse_cached(str_view(out_file), out_record);
     out_record->known_ms = (int64_t)info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1000000;
-    os_close(fd);
     return known;
 }
 
@@ -113,7 +112,7 @@ int known_read(struct offline *self, const char *scope, const char *key,
 {
     int dir;
     char name[NAME_SIZE];
-    struct str file;
+    CLEANUP_STR struct str file = {0};
     struct cached_text record = {0};
     if (!self->cached || offline_folder(self, FOLDER, false, &dir, NULL) != ETHOS_OK)
         return ETHOS_BUSY;
@@ -125,7 +124,6 @@ int known_read(struct offline *self, const char *scope, const char *key,
     if (code == ETHOS_NOTFOUND)
         out_text->known_ms = record.known_ms;
     os_close(dir);
-    str_release(&file);
     return code;
 }
 
@@ -181,17 +179,16 @@ static int write_cached(struct offline *self, int dir, const char *name, struct 
 static void touch_cached(struct offline *self, int dir, const char *name)
 {
     const struct ethos_host *host = self->setup.host;
-    int fd = os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    CLEANUP_FD int fd = os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return;
     os_futime(fd, host->now_ms(host->arg) * 1000000);
-    os_close(fd);
 }
 
 static void store_in_folder(struct offline *self, int dir, const char *name,
                             const struct ethos_text *text, bool refresh)
 {
-    struct str file;
+    CLEANUP_STR struct str file = {0};
     struct cached_text kept = {0};
     struct stat info;
     if (refresh && os_fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
@@ -206,7 +203,6 @@ static void store_in_folder(struct offline *self, int dir, const char *name,
         if (str_code(&file) != ETHOS_OK || write_cached(self, dir, name, str_view(&file)) != 0)
             os_unlinkat(dir, name, 0);
     }
-    str_release(&file);
 }
 
 void text_cache_store(struct offline *self, const char *scope, const char *key,

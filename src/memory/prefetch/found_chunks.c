@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "base/view.h"
 #include "core/formats/code_fence.h"
@@ -167,7 +169,7 @@ static int choose_chunk(struct found_chunks *self, const struct recall_hit *hit,
 
 int found_chunks_add(struct found_chunks *self, const struct recall_hit *hit, bool *out_taken)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     const struct heading_list *list = list_headings(self, hit->whole,
                                                     strcmp(hit->key, RECALL_ARCHIVE) == 0);
     *out_taken = false;
@@ -175,11 +177,9 @@ int found_chunks_add(struct found_chunks *self, const struct recall_hit *hit, bo
     if (list)
         write_path(list, (size_t)(hit->unit.data - hit->whole.data), &text);
     str_add(&text, view_trim_end(hit->unit));
-    int code = list ? str_code(&text) : ETHOS_NOMEM;
-    if (code == ETHOS_OK && !is_chosen(self, str_view(&text)))
-        code = choose_chunk(self, hit, str_view(&text), out_taken);
-    str_release(&text);
-    return code;
+    TRY(list ? str_code(&text) : ETHOS_NOMEM);
+    return !is_chosen(self, str_view(&text)) ? choose_chunk(self, hit, str_view(&text), out_taken)
+                                             : ETHOS_OK;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -248,7 +248,7 @@ static void record_inserted_part(struct render_result *result, struct ethos_view
 int found_chunks_place(struct found_chunks *self, struct str *text, struct render_result *result,
                        size_t *out_size)
 {
-    struct str what;
+    CLEANUP_STR struct str what = {0};
     size_t at = find_insert_offset(result);
     bool shown = result->parts[ETHOS_SECTION_MEMORY].shown;
     *out_size = 0;
@@ -258,11 +258,8 @@ int found_chunks_place(struct found_chunks *self, struct str *text, struct rende
     str_adds(&what, shown ? "" : at > 0 ? BLANK_LINE HEADING : HEADING);
     write_rows(self, &what);
     str_adds(&what, shown || (at == 0 && text->size > 0) ? BLANK_LINE : "");
-    int code = str_code(&what) ? ETHOS_NOMEM : insert_text(text, at, str_view(&what));
-    if (code == ETHOS_OK) {
-        record_inserted_part(result, VIEW(HEADING), at, str_view(&what));
-        *out_size = what.size;
-    }
-    str_release(&what);
-    return code;
+    TRY(str_code(&what) ? ETHOS_NOMEM : insert_text(text, at, str_view(&what)));
+    record_inserted_part(result, VIEW(HEADING), at, str_view(&what));
+    *out_size = what.size;
+    return ETHOS_OK;
 }

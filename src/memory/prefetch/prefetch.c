@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/system/log.h"
 #include "base/utf8.h"
 #include "base/view.h"
@@ -484,7 +485,7 @@ int ethos_prefetch(struct ethos_turn *turn, const struct ethos_prefetch_options 
     struct render_options options = {0};
     struct render_result result = {0};
     struct recalled_found found = {0};
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     TRY(choose_options(turn, &own, &options, error));
     struct recalled_limits limits = reserve_for_query(turn, &own, &options.cap);
     const uint64_t cap = options.cap;
@@ -504,7 +505,6 @@ int ethos_prefetch(struct ethos_turn *turn, const struct ethos_prefetch_options 
     }
     if (code == ETHOS_OK && result.parts[ETHOS_SECTION_USER].chars == 0)
         warn_unlinked(turn);
-    str_release(&text);
     return code;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/system/log.h"
 #include "base/utf8.h"
 #include "base/view.h"
@@ -127,7 +128,7 @@ void recalled_found_release(struct recalled_found *found)
 /* What does not fit is left out; a shorter passage behind it may. */
 static int add_recalled_passage(struct section *self, const struct recall_hit *hit, bool *out_added)
 {
-    struct str out;
+    CLEANUP_STR struct str out;
     *out_added = false;
     str_init(&out, ETHOS_MAX_STORE_BYTES);
     int code = write_passage(self, hit, &out);
@@ -140,7 +141,6 @@ static int add_recalled_passage(struct section *self, const struct recall_hit *h
         *out_added = code == ETHOS_OK;
         code = code ? code : record_found(self, hit);
     }
-    str_release(&out);
     return code == ETHOS_LIMIT ? ETHOS_OK : code;
 }
 

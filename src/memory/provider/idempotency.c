@@ -27,7 +27,7 @@ static void add_sized_text(struct str *out, struct ethos_view text)
 int once_digest(const struct ethos_update *updates, size_t count, const char *scope,
                 char out[HASH_HEX_SIZE])
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(updates[i].scope, scope) != 0)
@@ -40,7 +40,6 @@ int once_digest(const struct ethos_update *updates, size_t count, const char *sc
     int code = str_code(&text);
     if (code == ETHOS_OK)
         hash_hex(str_view(&text), out);
-    str_release(&text);
     return code;
 }
 

@@ -379,7 +379,7 @@ static struct job *job_for(struct scope_sync *sync, const char *key)
 static int name_actions(struct job *job, struct arena *arena)
 {
     static const char *const names[] = {"", "add", "replace", "remove", "delete"};
-    struct str actions;
+    CLEANUP_STR struct str actions = {0};
     job->actions = names[job->updates[0].action];
     if (job->count == 1)
         return ETHOS_OK;
@@ -387,7 +387,6 @@ static int name_actions(struct job *job, struct arena *arena)
     for (size_t i = 0; i < job->count; i++)
         str_printf(&actions, "%s%s", i ? "," : "", names[job->updates[i].action]);
     job->actions = str_code(&actions) == ETHOS_OK ? arena_copy(arena, str_view(&actions)) : NULL;
-    str_release(&actions);
     return job->actions ? ETHOS_OK : ETHOS_NOMEM;
 }
 
@@ -489,7 +488,7 @@ static int sync_one_scope(struct over_store *self, const struct ethos_context *c
                           const char *scope, const struct ethos_update *updates, size_t count,
                           const struct ethos_sync_how *how, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct scope_sync sync = {.scope = scope};
     arena_init(&arena);
     str_init(&sync.archive, ETHOS_MAX_STORE_BYTES);
@@ -505,7 +504,6 @@ static int sync_one_scope(struct over_store *self, const struct ethos_context *c
     if (code == ETHOS_OK)
         code = sync_scope(self, &sync, how, &arena, error);
     release_scope(self, &sync);
-    arena_release(&arena);
     return code;
 }
 

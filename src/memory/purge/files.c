@@ -236,7 +236,8 @@ static int clean_lines(const struct sweep *self, struct str *out, uint64_t *line
 {
     struct ethos_view rest = str_view(&self->text), line;
     bool ends = view_ends(rest, VIEW("\n"));
-    TRY(self->how->dry_run ? forget_tell(self->forget, self->path, rest) : ETHOS_OK);
+    if (self->how->dry_run)
+        TRY(forget_tell(self->forget, self->path, rest));
     while (view_line(&rest, &line)) {
         if (holds_forgotten(self, line)) {
             ++*lines;
@@ -265,7 +266,7 @@ static int clean_text(const struct sweep *self, struct str *out, uint64_t *lines
 
 static int purge_file(struct sweep *self, int dir, const char *name)
 {
-    struct str out;
+    CLEANUP_STR struct str out = {0};
     uint64_t lines = 0;
     const char *reason = unpurged_reason(self->path, str_view(&self->text), self->foreign);
     if (is_stored(self->path)) {
@@ -293,7 +294,6 @@ static int purge_file(struct sweep *self, int dir, const char *name)
                                   ? "a person is found by it; ethos users unlink "
                                     "unties a person"
                                   : "something is found by a name that holds it");
-    str_release(&out);
     return code;
 }
 
@@ -368,7 +368,7 @@ static int scan_path(struct sweep *self, int dir, const char *name, int depth)
 
 static int sweep_folder(struct sweep *self, int dir, int depth)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct dir_names names = {0};
     int code = ETHOS_OK;
     arena_init(&arena);
@@ -376,7 +376,6 @@ static int sweep_folder(struct sweep *self, int dir, int depth)
         code = err_errno(self->error, errno, self->path);
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
         code = scan_path(self, dir, names.list[i], depth);
-    arena_release(&arena);
     return code;
 }
 

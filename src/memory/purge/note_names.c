@@ -76,7 +76,7 @@ static const char *name_after(const struct renaming *self, const char *key,
 static int move_entry(const struct renaming *self, const struct index_entry *entry, struct str *out)
 {
     char key[ETHOS_MAX_KEY + 1], renamed[ETHOS_MAX_KEY + 1];
-    struct str title;
+    CLEANUP_STR struct str title = {0};
     if (entry->file.size > ETHOS_MAX_KEY || !view_ends(entry->file, VIEW(SUFFIX)))
         return str_add(out, entry->line);
     memcpy(key, entry->file.data, entry->file.size);
@@ -91,7 +91,6 @@ static int move_entry(const struct renaming *self, const struct index_entry *ent
                             hooked ? entry->hook : VIEW(""), out);
     if (view_ends(entry->line, VIEW("\r")))
         str_addc(out, '\r');
-    str_release(&title);
     return code;
 }
 
@@ -116,7 +115,7 @@ static int set_name(const struct renaming *self, const char *key, struct str *te
 {
     char renamed[ETHOS_MAX_KEY + 1];
     struct note note;
-    struct str out;
+    CLEANUP_STR struct str out = {0};
     note_parse(str_view(text), &note);
     if (!forget_names(self->forget, view_str(key)) || !view_eq(note.name, note_stem(key)))
         return ETHOS_OK;
@@ -127,14 +126,13 @@ static int set_name(const struct renaming *self, const char *key, struct str *te
         str_clear(text);
         code = str_add(text, str_view(&out));
     }
-    str_release(&out);
     return code == ETHOS_UNSUPPORTED ? ETHOS_OK : code;
 }
 
 /* Makes out the text with links following every renamed note. */
 static int move_links(const struct renaming *self, struct ethos_view text, struct str *out)
 {
-    struct str spare;
+    CLEANUP_STR struct str spare;
     int code = str_add(out, text);
     str_init(&spare, SIZE_MAX);
     for (size_t i = 0; code == ETHOS_OK && i < self->named_count; i++) {
@@ -149,7 +147,6 @@ static int move_links(const struct renaming *self, struct ethos_view text, struc
         *out = spare;
         spare = swap;
     }
-    str_release(&spare);
     return code;
 }
 

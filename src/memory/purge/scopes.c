@@ -1,6 +1,7 @@
 /*
  * scopes.c: a text goes out of scopes, one after the other.
  */
+#include "base/arena.h"
 #include "memory/purge/purge.h"
 
 #include <errno.h>
@@ -500,11 +501,11 @@ static int purge_root(struct everywhere *self, const char *root, const char *rem
 /* A removed personality is a folder like a home of its own. */
 static int purge_removed(struct everywhere *self, int root)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena = {0};
     struct dir_names names = {0};
     char path[PATH_MAX];
     int code = ETHOS_OK;
-    int dir = os_open_beneath(root, REMOVED, O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int dir = os_open_beneath(root, REMOVED, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return errno == ENOENT ? ETHOS_OK : err_errno(self->error, errno, REMOVED);
     arena_init(&arena);
@@ -518,8 +519,6 @@ static int purge_removed(struct everywhere *self, int root)
         snprintf(path, sizeof path, "%s/" REMOVED "/%s", self->ethos->root, names.list[i]);
         code = purge_root(self, path, names.list[i]);
     }
-    arena_release(&arena);
-    os_close(dir);
     return code;
 }
 

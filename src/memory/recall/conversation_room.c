@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "memory/handle_internal.h"
 #include "memory/recall/conversations_internal.h"
@@ -445,7 +446,7 @@ static int build_frame(struct room_job *job, size_t from, struct ethos_error *er
     struct frame_builder self = {.job = job, .error = error};
     struct said_group *groups;
     size_t count, frames;
-    struct str image;
+    CLEANUP_STR struct str image = {0};
     if (group_parts(job, &groups, &count) != ETHOS_OK)
         return err_nomem(error);
     str_init(&self.stamps, SIZE_MAX);
@@ -465,7 +466,6 @@ static int build_frame(struct room_job *job, size_t from, struct ethos_error *er
     job->self->indexed += count;
     recall_builder_free(self.builder);
     str_release(&self.stamps);
-    str_release(&image);
     return code;
 }
 

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "base/system/file.h"
 #include "base/system/log.h"
 #include "base/system/os.h"
@@ -137,7 +139,7 @@ static bool is_empty(const struct said_room *room)
 
 static int store_list(const struct conversations *self, int folder)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     json_t *rooms = json_array();
     size_t count = 0;
     for (size_t i = 0; rooms && i < self->count; i++) {
@@ -157,7 +159,6 @@ static int store_list(const struct conversations *self, int folder)
     if (code == ETHOS_OK)
         code = file_swap(folder, RECALL_ROOMS, str_view(&text), LIST_MODE, NULL);
     json_decref(list);
-    str_release(&text);
     return code;
 }
 
@@ -460,7 +461,7 @@ static int copy_message(void *arg, const struct ethos_message *message)
     struct message_reading *reading = arg;
     struct said_message *out = reading->out;
     struct ethos_view visible;
-    struct str safe;
+    CLEANUP_STR struct str safe;
     str_init(&safe, SIZE_MAX);
     int code = said_visible(message, &safe, &visible);
     reading->same = visible.data && IMAGE_CHECK(visible) == reading->check;
@@ -474,7 +475,6 @@ static int copy_message(void *arg, const struct ethos_message *message)
             out->time_ms = -1;
         code = out->session && out->id && out->role && out->text.data ? ETHOS_OK : ETHOS_NOMEM;
     }
-    str_release(&safe);
     return code;
 }
 
@@ -517,14 +517,13 @@ static int verify_unit(struct conversations *self, const struct image *image, ui
                        uint32_t unit, bool *out_same, struct ethos_error *error)
 {
     struct said_message message;
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct message_reading reading = {
         .arena = &arena, .out = &message, .check = image->units[unit].check};
     arena_init(&arena);
     int code = self->store->ops->message(self->store, said_number(image, document, unit),
                                          copy_message, &reading, error);
     *out_same = code != ETHOS_OK || reading.same;
-    arena_release(&arena);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 

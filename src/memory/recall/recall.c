@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/system/log.h"
 #include "base/system/os.h"
 #include "base/text/single_line.h"
@@ -609,7 +610,7 @@ static struct ethos_view lines_around(struct ethos_view text, struct ethos_view 
 static int extract_unit(const struct scope_index *index, struct ethos_view text,
                         struct ethos_view unit, struct ethos_view *out)
 {
-    struct str safe;
+    CLEANUP_STR struct str safe;
     str_init(&safe, SIZE_MAX);
     bool clean = scan_visible(unit, &safe).data == unit.data;
     if (!clean && index->shown.count > 0) {
@@ -618,9 +619,7 @@ static int extract_unit(const struct scope_index *index, struct ethos_view text,
     }
     if (clean)
         *out = unit;
-    int code = str_code(&safe) ? ETHOS_NOMEM : ETHOS_OK;
-    str_release(&safe);
-    return code;
+    return str_code(&safe) ? ETHOS_NOMEM : ETHOS_OK;
 }
 
 /* Whether the text of a unit is still the one that was indexed; its text as it is. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "core/formats/text_units.h"
 #include "core/memory/archive_blocks.h"
@@ -80,7 +81,7 @@ static int add_note_text(struct adding *adding, struct ethos_view text)
 {
     struct note note;
     struct text_date date;
-    struct str above;
+    CLEANUP_STR struct str above;
     note_parse(text, &note);
     str_init(&above, SIZE_MAX);
     note_title(&note, adding->source->key, &above);
@@ -88,10 +89,8 @@ static int add_note_text(struct adding *adding, struct ethos_view text)
     note_value(note.description, &above);
     if (!text_date_find(note.verified, &date))
         text_date_find(note.created, &date);
-    int code = str_code(&above) ? ETHOS_NOMEM
-                                : add_text_part(adding, text, note.body, str_view(&above), date);
-    str_release(&above);
-    return code;
+    return str_code(&above) ? ETHOS_NOMEM
+                            : add_text_part(adding, text, note.body, str_view(&above), date);
 }
 
 /* What stands before the first block, then each block with its time. */

@@ -123,7 +123,7 @@ static void find_phrases(const struct query *query, struct query *out)
 int memory_search(struct ethos_turn *turn, const struct memory_search *search, memory_hit_fn *each,
                   void *arg, struct recall_report *out, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     arena_init(&arena);
     struct text_search *self = arena_alloc(&arena, sizeof *self);
     struct query *phrases = arena_alloc(&arena, sizeof *phrases);
@@ -145,6 +145,5 @@ int memory_search(struct ethos_turn *turn, const struct memory_search *search, m
     } else {
         err_nomem(error);
     }
-    arena_release(&arena);
     return code;
 }

@@ -161,7 +161,8 @@ static int check_shown(struct deciding *self, bool file, struct ethos_error *err
     char now[HASH_HEX_SIZE], then[HASH_HEX_SIZE];
     const struct pending *pending = &self->line->pending;
     const char *shown = self->decision->hash;
-    TRY(file ? read_revision(self, error) : ETHOS_OK);
+    if (file)
+        TRY(read_revision(self, error));
     if (pending_hash(pending, file ? self->revision : NULL, now) != ETHOS_OK ||
         pending_hash(pending, NULL, then) != ETHOS_OK)
         return err_nomem(error);

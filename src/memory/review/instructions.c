@@ -69,14 +69,13 @@ static int read_accepted(struct ethos *ethos, json_t **out, struct ethos_error *
 
 static int store_accepted(int home, const json_t *accepted, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, ETHOS_MAX_MAP_BYTES);
     int code = json_print(accepted, JSON_STYLE_PRETTY, &text);
     if (code == ETHOS_OK)
         code = str_addc(&text, '\n');
     code = code == ETHOS_OK ? home_replace(home, "", ACCEPTED_FILE, str_view(&text), error)
                             : err_nomem(error);
-    str_release(&text);
     return code;
 }
 
@@ -128,13 +127,12 @@ struct instructions_reading {
 static bool read_instruction_file(int dir, const char *name, size_t most, struct str *out)
 {
     struct stat info;
-    int fd = os_open_beneath(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    CLEANUP_FD int fd = os_open_beneath(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return false;
     str_clear(out);
     bool read = os_fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
                 os_read_all(fd, out, most) == 0;
-    os_close(fd);
     return read && !view_blank(str_view(out));
 }
 
@@ -158,26 +156,24 @@ static int read_instruction_folder(const struct instructions_reading *self, cons
 {
     static const char *const names[] = {"AGENTS.md", "CLAUDE.md"};
     char name[PATH_MAX];
-    struct str text;
+    CLEANUP_STR struct str text;
     bool found = false;
     str_init(&text, INSTRUCTIONS_MAX_BYTES + 1);
     for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
         found = snprintf(name, sizeof name, "%s%s%s", folder, *folder ? "/" : "", names[i]) <
                     PATH_MAX &&
                 read_instruction_file(self->dir, name, INSTRUCTIONS_MAX_BYTES, &text);
-    int code = found ? report_instructions(self, name, str_view(&text), false) : 0;
-    str_release(&text);
-    return code;
+    return found ? report_instructions(self, name, str_view(&text), false) : 0;
 }
 
 static int read_skills(const struct instructions_reading *self, const char *folder)
 {
     char name[PATH_MAX];
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena = {0};
     struct dir_names names = {0};
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     int code = 0;
-    int dir = os_open_beneath(self->dir, folder, O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int dir = os_open_beneath(self->dir, folder, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return 0;
     arena_init(&arena);
@@ -188,9 +184,6 @@ static int read_skills(const struct instructions_reading *self, const char *fold
                 snprintf(name, sizeof name, "%s/%s/SKILL.md", folder, names.list[i]) < PATH_MAX &&
                 read_instruction_file(self->dir, name, MAX_SKILL_FILE, &text))
                 code = report_instructions(self, name, str_view(&text), true);
-    os_close(dir);
-    str_release(&text);
-    arena_release(&arena);
     return code;
 }
 

@@ -172,7 +172,7 @@ static const char *speaker_name(const char *role)
 
 static int add_call(const json_t *call, struct str *out)
 {
-    struct str input;
+    CLEANUP_STR struct str input;
     const json_t *value = json_object_get(call, "input");
     str_adds(out, "Calls `");
     add_escaped_line(json_string_value(json_object_get(call, "name")), out);
@@ -183,7 +183,6 @@ static int add_call(const json_t *call, struct str *out)
                                      : ETHOS_OK;
     if (code == ETHOS_OK)
         add_code(json_is_string(value) ? "" : "json", str_view(&input), out);
-    str_release(&input);
     return code == ETHOS_OK ? str_code(out) : str_fail(out, code);
 }
 

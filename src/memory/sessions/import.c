@@ -131,7 +131,7 @@ static int make_source_name(struct import_source *source, const char *path, stru
                             struct ethos_error *error)
 {
     char hash[HASH_HEX_SIZE];
-    struct str name, key;
+    CLEANUP_STR struct str name, key;
     const char *slash = path ? strrchr(path, '/') : NULL;
     hash_hex(path ? view_str(path) : text, hash);
     str_init(&name, SIZE_MAX);
@@ -143,8 +143,6 @@ static int make_source_name(struct import_source *source, const char *path, stru
     session_key_parts(parts, 2, &key);
     bool whole = str_code(&name) == ETHOS_OK && str_code(&key) == ETHOS_OK;
     source->name = whole ? arena_copy(&source->arena, str_view(&key)) : NULL;
-    str_release(&name);
-    str_release(&key);
     return source->name ? ETHOS_OK : err_nomem(error);
 }
 
@@ -320,12 +318,10 @@ static int read_found(const struct folder_walk *walk, int dir, const char *file,
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", walk->path, file) >= PATH_MAX)
         return err_set(error, ETHOS_LIMIT, "its path is too long");
-    int fd = os_open_beneath(dir, file, OPEN_FLAGS | O_NOFOLLOW, 0);
+    CLEANUP_FD int fd = os_open_beneath(dir, file, OPEN_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return err_errno(error, errno, file);
-    int code = read_source(fd, path, file, real, out, error);
-    os_close(fd);
-    return code;
+    return read_source(fd, path, file, real, out, error);
 }
 
 static int import_found_file(struct folder_walk *walk, int dir, const struct found_file *found,
@@ -392,7 +388,7 @@ static int import_whole_file(struct import_run *run, int fd, const struct stat *
     uint64_t bytes = (uint64_t)info->st_size;
     struct import_source source = {.row = row, .bytes = bytes, .total = bytes};
     struct import_file file = {.info = *info};
-    struct str text;
+    CLEANUP_STR struct str text;
     char real[PATH_MAX];
     str_init(&text, SESSIONS_IMPORT_BYTES);
     int code = read_source(fd, row.file, row.file, real, &text, error);
@@ -402,7 +398,6 @@ static int import_whole_file(struct import_run *run, int fd, const struct stat *
         code = import_named(run, &source, real, str_view(&text), error);
         code = name_error(row.file, &source, code, error);
     }
-    str_release(&text);
     return code;
 }
 
@@ -415,7 +410,7 @@ static int import_rest_of_file(struct import_run *run, int fd, const struct stat
     struct import_file file;
     struct import_source source = {
         .row = *row, .total = (uint64_t)info->st_size, .file = &file, .from = &from};
-    struct str text;
+    CLEANUP_STR struct str text;
     int code = ETHOS_OK;
     str_init(&text, SESSIONS_IMPORT_BYTES);
     arena_init(&source.arena);
@@ -430,7 +425,6 @@ static int import_rest_of_file(struct import_run *run, int fd, const struct stat
     row->read = source.row.read;
     *out_done = !source.unfit;
     arena_release(&source.arena);
-    str_release(&text);
     return code;
 }
 
@@ -456,7 +450,7 @@ static int import_path(struct import_run *run, struct ethos_error *error)
     const char *path = run->what->path;
     struct stat info;
     int code;
-    int fd = os_openat(AT_FDCWD, path, OPEN_FLAGS, 0);
+    CLEANUP_FD int fd = os_openat(AT_FDCWD, path, OPEN_FLAGS, 0);
     if (fd < 0)
         return not_there(path, errno, error);
     if (os_fstat(fd, &info) != 0) {
@@ -469,7 +463,6 @@ static int import_path(struct import_run *run, struct ethos_error *error)
         code = err_set(error, ETHOS_INVALID, "%s: neither a file nor a folder", path);
         err_hint(error, code, "- reads standard input");
     }
-    os_close(fd);
     return code;
 }
 

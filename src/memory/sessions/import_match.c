@@ -38,7 +38,7 @@ static void chain_id(const char *key, const char *before, const struct ethos_mes
 static int name_messages(struct session_import *self)
 {
     struct import_source *source = self->source;
-    struct str scratch;
+    CLEANUP_STR struct str scratch;
     char id[ETHOS_UUID_SIZE];
     int code = ETHOS_OK;
     snprintf(id, sizeof id, "%s", source->from ? source->from->before : "");
@@ -53,7 +53,6 @@ static int name_messages(struct session_import *self)
             json_object_set_new(self->places, message->id, json_integer((json_int_t)i)))
             code = ETHOS_NOMEM;
     }
-    str_release(&scratch);
     return code;
 }
 
@@ -62,7 +61,7 @@ static const char *make_import_key(struct import_source *source)
 {
     struct ethos_view id = view_str(source->about.session.id);
     char uuid[ETHOS_UUID_SIZE];
-    struct str key;
+    CLEANUP_STR struct str key = {0};
     if (!id.data)
         return source->name;
     if (id.size > NAME_MAX_BYTES) {
@@ -71,11 +70,7 @@ static const char *make_import_key(struct import_source *source)
     }
     str_init(&key, SIZE_MAX);
     const struct ethos_view parts[] = {view_str(source->about.format), id};
-    const char *copy = session_key_parts(parts, 2, &key)
-                           ? NULL
-                           : arena_copy(&source->arena, str_view(&key));
-    str_release(&key);
-    return copy;
+    return session_key_parts(parts, 2, &key) ? NULL : arena_copy(&source->arena, str_view(&key));
 }
 
 int import_identify(struct session_import *self)
@@ -201,7 +196,7 @@ static bool is_grown_message(const struct ethos_message *from, const struct etho
 static int are_ours(const struct session_import *self, const struct ethos_message *messages,
                     size_t count, bool *out)
 {
-    struct str scratch;
+    CLEANUP_STR struct str scratch;
     char id[ETHOS_UUID_SIZE] = "";
     str_init(&scratch, SIZE_MAX);
     if (self->have > 0)
@@ -211,9 +206,7 @@ static int are_ours(const struct session_import *self, const struct ethos_messag
         chain_id(self->key, id, &messages[i], &scratch, id);
         *out = strcmp(id, messages[i].id) == 0;
     }
-    int code = str_code(&scratch);
-    str_release(&scratch);
-    return code;
+    return str_code(&scratch);
 }
 
 /* What to do with messages that the session shows after those that both begin with. */

@@ -362,16 +362,14 @@ static int make_next(struct ethos_turn *turn, struct ethos_sessions *store,
                      const struct newest_session *newest, int attempt, char out_id[ETHOS_UUID_SIZE],
                      struct ethos_error *error)
 {
-    struct str key;
+    CLEANUP_STR struct str key;
     str_init(&key, KEY_LIMIT);
     str_add(&key, str_view(&newest->key));
     if (*newest->id || newest->taken)
         str_printf(&key, ":%lld", (long long)service_now_ms(turn->ethos) + attempt);
-    int code = str_code(&key) == ETHOS_OK
-                   ? create_folder_session(turn, store, newest->folder, key.data, out_id, error)
-                   : err_nomem(error);
-    str_release(&key);
-    return code;
+    return str_code(&key) == ETHOS_OK
+               ? create_folder_session(turn, store, newest->folder, key.data, out_id, error)
+               : err_nomem(error);
 }
 
 /* Two at once may want the same key: who comes second looks again. */

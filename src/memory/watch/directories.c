@@ -206,7 +206,7 @@ typedef void visit_fn(struct memory_watch *self, struct watched *scope, enum sco
 static void visit_names(struct memory_watch *self, struct watched *scope, enum scope_kind of,
                         const char *path, unsigned depth, visit_fn *visit)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena = {0};
     struct dir_names names;
     int dir = os_openat(self->root, path, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
@@ -217,7 +217,6 @@ static void visit_names(struct memory_watch *self, struct watched *scope, enum s
     os_close(dir);
     for (size_t i = 0; i < names.count; i++)
         visit(self, scope, of, path, names.list[i], depth);
-    arena_release(&arena);
 }
 
 static bool is_of_type(const struct memory_watch *self, const char *path, mode_t type)

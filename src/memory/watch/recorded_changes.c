@@ -183,8 +183,8 @@ static int read_file_from(int fd, uint64_t from, size_t most, struct str *out)
 /* What the last line says, and how far the whole lines go. */
 static void record_file_end(struct watched *scope, int fd, const struct stat *info)
 {
-    struct str end;
-    struct arena arena;
+    CLEANUP_STR struct str end;
+    CLEANUP_ARENA struct arena arena;
     struct history_record record;
     struct ethos_view rest, line;
     uint64_t size = (uint64_t)info->st_size, from = size > LAST_LINES ? size - LAST_LINES : 0;
@@ -201,8 +201,6 @@ static void record_file_end(struct watched *scope, int fd, const struct stat *in
             scope->time_ms = record.ts_ms > scope->time_ms ? record.ts_ms : scope->time_ms;
         }
     }
-    arena_release(&arena);
-    str_release(&end);
 }
 
 /* -1 and errno: EXDEV where a link leads out of the root. */
@@ -339,7 +337,7 @@ static int report_records(struct memory_watch *self, struct watched *scope,
 static int report_lines(struct memory_watch *self, struct watched *scope, int dir,
                         struct ethos_view lines, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct history history;
     arena_init(&arena);
     history_init(&history, &arena);
@@ -357,7 +355,6 @@ static int report_lines(struct memory_watch *self, struct watched *scope, int di
         code = report_records(self, scope, &history, count, error);
     if (code == ETHOS_OK)
         scope->place += held ? txn_start(lines, &history.records[count]) : lines.size;
-    arena_release(&arena);
     return code;
 }
 

@@ -264,9 +264,10 @@ int workspace_around(int dir, const char *folder, struct workspace_place *out,
                      struct ethos_error *error)
 {
     char path[PATH_LIMIT];
-    TRY(folder ? given_root(folder, path, error) : ETHOS_OK);
+    if (folder)
+        TRY(given_root(folder, path, error));
     if (!folder && !getcwd(path, PATH_LIMIT))
-        TRY(err_errno(error, errno, "current directory"));
+        return err_errno(error, errno, "current directory");
     looks_add(out->looks, "%s", path);
     enum git git = find_git(path, out->looks);
     if (git == GIT_NONE && dir >= 0 && find_memory(dir, path, out->looks) != ETHOS_OK)
@@ -292,10 +293,10 @@ static void add_folder(const char *path, bool below, struct str *out)
 static void add_worktrees(const char *common, struct str *out)
 {
     char name[PATH_LIMIT + 512], line[LINK_LIMIT];
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena = {0};
     struct dir_names names = {0};
     snprintf(name, sizeof name, "%s/worktrees", common);
-    int dir = os_openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int dir = os_openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return;
     arena_init(&arena);
@@ -309,8 +310,6 @@ static void add_worktrees(const char *common, struct str *out)
         line[size - 5] = 0;
         add_folder(line, true, out);
     }
-    arena_release(&arena);
-    os_close(dir);
 }
 
 int workspace_folders(const struct workspace_place *place, const struct workspace_found *found,

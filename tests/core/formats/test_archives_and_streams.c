@@ -169,7 +169,7 @@ static void a_list_comes_back_and_tells_what_differs(void **state)
     assert_int_equal(backup_compare(files, back, &error), ETHOS_OK);
     json_object_del(back, "a b.md");
     assert_int_equal(backup_compare(files, back, &error), ETHOS_CORRUPT);
-    assert_string_equal(error.text, "the backup is not whole: a b.md is missing");
+    assert_string_equal(error.text, "the backup is incomplete: a b.md is missing");
     assert_int_equal(backup_compare(back, files, &error), ETHOS_CORRUPT);
     json_object_set_new(back, "a b.md", json_string(OTHER));
     assert_int_equal(backup_compare(files, back, &error), ETHOS_CORRUPT);
