@@ -1,5 +1,6 @@
 /*
- * conflicts.c: saving a text whose base is known, and the copies kept where that did not work out.
+ * conflicts.c: saves a text whose base is known, and resolves the conflict copies of those that
+ * could not be merged.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,8 @@ struct saving {
     struct ethos_view base, text;
     const struct ethos_sync_how *how;
     unsigned conflicts;
-    bool kept;  /* the person's text is a conflict copy */
-    bool stuck; /* the file has not the revision that was asked for */
+    bool kept;  /* the person's text became a conflict copy */
+    bool stuck; /* the file does not have the requested revision */
 };
 
 static int store_conflict_copy(struct saving *saving, struct ethos_error *error)
@@ -50,7 +51,7 @@ static int store_conflict_copy(struct saving *saving, struct ethos_error *error)
     return code;
 }
 
-/* The copy is durable before the file changes. A file that is gone is not made again from nothing. */
+/* Stores the copy durably before the file changes. A deleted file is not created again. */
 static int save_merged(struct saving *saving, const struct ethos_file *file,
                        struct ethos_error *error)
 {
@@ -121,7 +122,7 @@ int ethos_conflicts(struct ethos_turn *turn, const struct ethos_target *target,
     return provider->ops->conflicts(provider, aimed.scope, each, arg, error);
 }
 
-/* What is known of one copy. */
+/* A conflict copy. */
 struct found_conflict {
     const char *id;
     struct scope_target target; /* the file it belongs to */
@@ -197,7 +198,7 @@ static bool has_line(struct ethos_view text, struct ethos_view wanted)
     return false;
 }
 
-/* The lines of the copy that the file lacks; a gap between them stays one blank line. */
+/* The lines of the copy that are missing in the file; a gap between them becomes one blank line. */
 static int lacking_lines(struct ethos_view copy, struct ethos_view file, struct str *out)
 {
     struct ethos_view line;
@@ -215,7 +216,7 @@ static int lacking_lines(struct ethos_view copy, struct ethos_view file, struct 
     return str_code(out);
 }
 
-/* The file of a conflict, which must have the revision that was asked for. */
+/* Reads the file of a conflict, which must have the requested revision. */
 static int read_matching(struct ethos_turn *turn, const struct scope_target *target,
                          const struct ethos_sync_how *how, struct ethos_file **out_file,
                          struct ethos_error *error)

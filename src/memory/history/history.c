@@ -1,5 +1,5 @@
 /*
- * history.c: the changes of a file, its versions, and bringing one back.
+ * history.c: lists the changes of a file, reads its versions, and restores one.
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ bool history_matches(const struct ethos_filter *filter, const struct ethos_chang
            (!filter->number || change->number == filter->number);
 }
 
-/* A walk that passes on what the filter names. stop is what it returns to end itself. */
+/* Passes on the changes that match a filter. stop is the value that ends the walk. */
 struct filtered_walk {
     const struct ethos_filter *filter;
     ethos_change_fn *each;
@@ -75,7 +75,7 @@ static bool is_revision(const char *name)
            hash_is_hex(view_str(name + sizeof prefix - 1));
 }
 
-/* The text that a name means; data NULL when the file did not exist then. */
+/* Reads the version with a name; data NULL if the file did not exist then. */
 static int find_text(struct ethos_turn *turn, const struct scope_target *target, int what,
                      const char *name, struct ethos_text *out_text, struct ethos_error *error)
 {
@@ -83,7 +83,7 @@ static int find_text(struct ethos_turn *turn, const struct scope_target *target,
     const char *revision;
     int code = ETHOS_NOTFOUND;
     if ((what & CHANGES_STILL) && is_revision(name) && SLOT_PROVIDER(turn->provider, version) &&
-        SLOT_PROVIDER(turn->provider, read)) // no need for the changes to know what it means
+        SLOT_PROVIDER(turn->provider, read)) // a whole revision needs no lookup
         code = changes_text(turn, target, name, out_text, error);
     if (code != ETHOS_NOTFOUND)
         return code;

@@ -1,5 +1,5 @@
 /*
- * restore_archived.c: bringing back what was taken out of a file by name.
+ * restore_archived.c: restores a block of memory-archive.md to its file.
  */
 #include "memory/history/restore_archived.h"
 
@@ -29,7 +29,7 @@ static struct ethos_view view_of_text(const struct ethos_text *text)
     return view_of(text->data, text->size);
 }
 
-/* The file that the newest block of the slug came from. */
+/* The file that the newest block with this slug came from. */
 static int find_origin(struct ethos_turn *turn, const char *scope, const char *slug,
                        char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
 {

@@ -1,5 +1,5 @@
 /*
- * identity.c: who is speaking: (platform, platformUserId) to user id.
+ * identity.c: maps (platform, platformUserId) to a user id.
  */
 #include "memory/home/identity.h"
 
@@ -27,14 +27,14 @@
 #define FOLDER "users"
 #define NAME "identity-map.json"
 #define DERIVED_SIZE 12       /* hex digits of a derived id */
-#define PEOPLE_MAX 64         /* of a home that may be one person's */
+#define PEOPLE_MAX 64         /* of a home that may belong to one person */
 #define PLATFORM_USER_MAX 512 /* bytes */
-#define PASSWD_LIMIT 1048576  /* bytes of /etc/passwd that are looked at */
+#define PASSWD_LIMIT 1048576  /* bytes of /etc/passwd that are read */
 #define PASSWD_STRINGS 4096   /* bytes of one entry */
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* Reads one version of the map. ETHOS_NOTFOUND when absent, ETHOS_CORRUPT when it is not an array. */
+/* Reads one version of the map. ETHOS_NOTFOUND if absent, ETHOS_CORRUPT if it is not an array. */
 static int load_file(int dir, const char *name, json_t **out, struct ethos_error *error)
 {
     json_t *value;
@@ -94,7 +94,7 @@ static bool entry_is(const json_t *entry, const char *platform, const char *plat
            view_eq_str(json_view(entry, "platformUserId"), platform_user);
 }
 
-/* The first entry of a pair that carries a usable id, or NULL. */
+/* The first entry of a pair that has a valid id, or NULL. */
 static json_t *find_pair_entry(const json_t *entries, const char *platform,
                                const char *platform_user)
 {
@@ -131,7 +131,7 @@ static int check_pair(const char *platform, const char *platform_user, struct et
     return ETHOS_OK;
 }
 
-/* The pair is checked. */
+/* The pair is already checked. */
 static void hash_pair(const char *platform, const char *platform_user, char out[HASH_HEX_SIZE])
 {
     char pair[ETHOS_MAX_ID + 1 + PLATFORM_USER_MAX + 1];
@@ -185,7 +185,7 @@ bool identity_alone(const struct identity_map *self, const char *user, const cha
 
 /* ---- the one person of a home ---------------------------------------------------------------- */
 
-/* People who may be whoever is at the machine now. */
+/* People who may be the user of this machine. */
 struct candidates {
     const json_t *entries;
     int users; /* descriptor of the folder */
@@ -300,7 +300,7 @@ static bool is_derived(const char *user)
     return strlen(user) == DERIVED_SIZE && strspn(user, "0123456789abcdef") == DERIVED_SIZE;
 }
 
-/* Whether an identity of a channel is this user; *out_login: one of the logins that are, or NULL. */
+/* Whether an identity of a channel is this user; *out_login: one of the user's logins, or NULL. */
 static bool has_channel(const json_t *entries, const char *user, const char **out_login)
 {
     size_t index;
@@ -342,7 +342,7 @@ int identity_unreached(const struct identity_map *self, int dir, const char *use
     struct dir_names names = {0};
     if (found.users >= 0) {
         if (dir_names(found.users, &arena, PEOPLE_MAX, &names) ==
-            0) // in byte order, wherever they lie
+            0) // in byte order, whatever the directory order
             for (size_t i = 0; i < names.count; i++)
                 visit_profile(&found, names.list[i]);
         os_close(found.users);
@@ -373,7 +373,7 @@ static int make_identity_entry(const struct identity_record *record, json_t **ou
     return ETHOS_OK;
 }
 
-/* Changes entries in memory; *out_changed tells whether anything did. */
+/* Changes entries in memory; *out_changed says whether anything changed. */
 static int set_identity_entry(json_t *entries, const struct identity_record *record,
                               bool *out_changed, struct ethos_error *error)
 {
@@ -402,7 +402,7 @@ static int map_text(const json_t *entries, struct str *out, struct ethos_error *
                : err_set(error, str_code(out), "%s: too large", IDENTITY_FILE);
 }
 
-/* Both get the same text, the .bak first: when it cannot be written, the map stays as it is. */
+/* Writes the same text to both files, the .bak first: if that fails, the map stays as it is. */
 static int save_identity_map(int dir, struct ethos_view text, struct ethos_error *error)
 {
     TRY(home_replace(dir, FOLDER, NAME ".bak", text, error));
@@ -426,8 +426,8 @@ static int save_or_preview(int dir, const json_t *entries, struct str *preview,
 }
 
 /*
- * Who is linked to the person at this machine takes an id that so far was only derived; without an
- * entry of their own that person would find it taken.
+ * Linking an identity to the user of this machine uses an id that so far was only derived; without
+ * an entry of their own that user would find it taken.
  */
 static int record_local_person(const struct identity_map *map, const struct identity_record *record,
                                struct ethos_error *error)
@@ -481,7 +481,7 @@ int identity_record(int dir, const char *platform, const char *platform_user, co
     return code;
 }
 
-/* The first free name for what is moved aside. */
+/* The first free name for a file that is moved aside. */
 static void name_aside(int dir, int64_t now_ms, char *out, size_t size)
 {
     struct stat info;
@@ -490,7 +490,7 @@ static void name_aside(int dir, int64_t now_ms, char *out, size_t size)
     while (os_fstatat(dir, out, &info, AT_SYMLINK_NOFOLLOW) == 0);
 }
 
-/* The good map is written under the name for the damaged one; then the two change places at once. */
+/* Writes the good map under the name for the damaged one; then the two are exchanged atomically. */
 static int swap_aside(int dir, struct ethos_view text, int64_t now_ms, struct ethos_error *error)
 {
     char aside[128];
@@ -558,8 +558,8 @@ static bool passwd_name(struct ethos_view text, uid_t uid, struct ethos_view *ou
 }
 
 /*
- * /etc/passwd first: the name service behind getpwuid loads libraries, which a program that starts
- * on every prompt cannot afford.
+ * Reads /etc/passwd first: the name service behind getpwuid loads libraries, which is too slow for
+ * a program that runs at every prompt.
  */
 void identity_login(char *out, size_t size)
 {
@@ -575,7 +575,7 @@ void identity_login(char *out, size_t size)
     if (found) {
         snprintf(out, size, "%.*s", VIEW_ARG(name));
     } else {
-        char strings[PASSWD_STRINGS]; // handles of several threads may ask at once
+        char strings[PASSWD_STRINGS]; // handles of several threads may call at once
         struct passwd entry, *known = NULL;
         if (getpwuid_r(uid, &entry, strings, sizeof strings, &known) == 0 && known &&
             *known->pw_name)

@@ -1,5 +1,5 @@
 /*
- * queue.c: notes of what is to be recorded.
+ * queue.c: the queue of hook events to be recorded.
  */
 #include "memory/hooks/queue.h"
 
@@ -23,12 +23,12 @@
 
 #define FOLDER "spool"
 #define REFUSED "hooks/refused"
-#define LEFT_MS 60000 /* what is unfinished for so long was left behind */
-#define ATTEMPTS 64   /* at a folder that somebody removes meanwhile */
+#define LEFT_MS 60000 /* unfinished files of this age were left behind */
+#define ATTEMPTS 64   /* retries while somebody removes the folder */
 
 /*
- * The folder; ETHOS_NOTFOUND when there is none and create is false. We never remove it, but others
- * may, also between our mkdir and our open.
+ * Opens the folder; ETHOS_NOTFOUND if it does not exist and create is false. We never remove it,
+ * but others may, even between our mkdir and our open.
  */
 static int open_spool_folder(struct ethos *self, bool create, int *out, struct ethos_error *error)
 {
@@ -68,7 +68,7 @@ int spool_lock(struct ethos *self, int *out_lock, struct ethos_error *error)
     return code;
 }
 
-/* A note is written beside its name first, so that nobody reads half of one. */
+/* Written under a temporary name, so that nobody reads half of it. */
 static int write_spool_file(int folder, const char *name, struct ethos_view text)
 {
     char beside[SPOOL_NAME_SIZE + 8];
@@ -105,7 +105,7 @@ int spool_write(struct ethos *self, const char *name, struct ethos_view text,
     }
 }
 
-int spool_set_aside(struct ethos *self, const char *name, struct ethos_error *error)
+int spool_sync(struct ethos *self, const char *name, struct ethos_error *error)
 {
     int folder;
     TRY(open_spool_folder(self, false, &folder, error));
@@ -145,7 +145,7 @@ int spool_refuse(struct ethos *self, const char *name, const char *about, struct
     return code;
 }
 
-/* Half a note that somebody died over. */
+/* A half-written file of a process that died. */
 static void clear_left(struct ethos *self, int folder, const char *name)
 {
     struct stat info;

@@ -1,9 +1,8 @@
 /*
- * export.c: the notes of a scope as a folder or a file for others.
+ * export.c: exports the notes of a scope to a folder or a file.
  *
- * A file that is there is replaced when every byte of it is known: it is as an export left it, or
- * as an import last saw it. Anything else stays unless the caller says replace. Nothing is ever
- * deleted.
+ * An existing file is replaced only if all of it is known: it is as an export left it, or as an
+ * import last read it. Any other file stays unless replace is set. Nothing is ever deleted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +26,7 @@
 #include "memory/notes/list.h"
 
 #define FILE_MODE 0600
-#define SHARED_MODE 0644 /* of a file of the project, such as AGENTS.md */
+#define SHARED_MODE 0644 /* maximum size of a project file such as AGENTS.md */
 
 static bool is_folder(const char *format)
 {
@@ -51,7 +50,7 @@ void export_report(const struct export *export, const char *what, const char *fi
     export->what->each(export->what->arg, &row);
 }
 
-/* The first line that was found. */
+/* The first secret that was found. */
 struct found_tag {
     size_t line;
     char tag[64];
@@ -69,7 +68,7 @@ static void record_first_tag(void *arg, size_t line, struct ethos_view tag)
 int export_warn(const struct export *export, const char *key, struct ethos_view text, bool redacted,
                 struct ethos_error *error)
 {
-    struct found_tag found = {0, "secret"}; // none in the text: in what was made of it
+    struct found_tag found = {0, "secret"}; // not in the text itself, but in what was made of it
     char file[ETHOS_MAX_KEY + 32], why[160];
     if (secret_find(text, record_first_tag, &found) != ETHOS_OK)
         return err_nomem(error);
@@ -95,7 +94,7 @@ void export_step(struct export *export)
 
 #define LABEL_SIZE (NAME_MAX + 32)
 
-/* What a name is recorded as: a file of notes in one text is no note of the folder it lies in. */
+/* The name in the record: notes exported to one file are recorded apart from the folder. */
 static void make_record_name(const struct export *export, const char *name, char out[LABEL_SIZE])
 {
     bool folder = is_folder(export->what->format);
@@ -103,14 +102,17 @@ static void make_record_name(const struct export *export, const char *name, char
              name);
 }
 
-/* Whether an import saw a name of its source with this revision; source: what it knows of that. */
+/*
+ * Whether an import read a file of its source with this revision; source: what is recorded about
+ * it.
+ */
 static bool came_so(const json_t *source, const char *name, const char *revision)
 {
     const char *seen = json_string_value(json_object_get(json_object_get(source, "notes"), name));
     return seen && strncmp(seen, revision, strlen(revision)) == 0;
 }
 
-/* Whether nobody else's bytes would be lost. */
+/* Whether replacing the file would lose nobody else's text. */
 static bool is_known(const struct export *export, const char *name, struct ethos_view there)
 {
     char revision[ETHOS_REVISION_SIZE], recorded[LABEL_SIZE];
@@ -135,12 +137,12 @@ static int record_exported(struct export *export, const char *name, struct ethos
     return done ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* What is at a name of the destination. */
+/* What exists at a name of the destination. */
 struct there {
     struct str text;
     bool exists;
     const char *why; /* it must stay, or NULL */
-    int code;        /* the same */
+    int code;        /* likewise, as a code */
 };
 
 static int must_stay(struct there *there, int code, const char *why)
@@ -150,7 +152,7 @@ static int must_stay(struct there *there, int code, const char *why)
     return ETHOS_OK;
 }
 
-/* A folder that is not there has nothing. Fails only without memory. */
+/* A missing folder is empty. Fails only if out of memory. */
 static int read_there(int dir, const char *name, struct there *out)
 {
     struct stat info;
@@ -166,7 +168,7 @@ static int read_there(int dir, const char *name, struct there *out)
     os_close(fd);
     if (odd)
         return must_stay(out, ETHOS_EXISTS,
-                         S_ISDIR(info.st_mode) ? "a folder is there" : "no regular file is there");
+                         S_ISDIR(info.st_mode) ? "a folder is there" : "not a regular file");
     return code == ETHOS_OK || code == ETHOS_NOMEM ? code
                                                    : must_stay(out, code, "it cannot be read");
 }
@@ -194,7 +196,7 @@ static void report_unexported(const struct export *export, const char *name, con
     export->what->each(export->what->arg, &row);
 }
 
-/* What is written must be recorded, or the next export would not know it. */
+/* Records what was written, so that the next export knows it. */
 static int write_recorded(struct export *export, const char *name, const char *key,
                           const struct there *there, struct ethos_view text,
                           struct ethos_error *error)
@@ -249,7 +251,7 @@ static int add_jutul(const struct export *export, const char *key, struct ethos_
     return foreign_jutul_note(text, str_view(&title), out);
 }
 
-/* What came from there and stands as it came goes back as it is, whatever its form. */
+/* An imported text that is unchanged is exported unchanged, whatever its format. */
 static bool is_theirs(const struct export *export, const char *key, struct ethos_view text)
 {
     const char *path, *format = export->what->format;
@@ -285,7 +287,7 @@ static int export_key(struct export *export, const char *key, struct ethos_error
     return code;
 }
 
-/* Nothing is deleted there; who reads the folder should know what is gone here. */
+/* Nothing is deleted there, but the user should know what was deleted here. */
 static void report_deleted(const struct export *export)
 {
     const char *name;
@@ -296,11 +298,11 @@ static void report_deleted(const struct export *export)
         if (!json_object_get(export->given, name) && export->dir >= 0 &&
             os_fstatat(export->dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
             export_report(export, "skipped", name, NULL,
-                          "deleted here since it was exported; it stays there", NULL);
+                          "deleted here since it was exported; the exported file stays", NULL);
     }
 }
 
-/* The index, every note, and a profile where a scope has one; notes_load lists only notes. */
+/* The index, every note, and the scope's profile; notes_load lists only notes. */
 static int export_folder(struct export *export, struct ethos_error *error)
 {
     int code = ETHOS_OK;
@@ -335,7 +337,7 @@ static int make_absolute(const char *path, struct str *out, struct ethos_error *
                : err_set(error, ETHOS_INVALID, "%s: the path is too long", path);
 }
 
-/* Opens the folder, made when missing; -1 in a dry run of one that is not there. */
+/* Opens the folder, creating it if missing; -1 in a dry run if it does not exist. */
 static int open_export_folder(struct export *export, const char *path, struct ethos_error *error)
 {
     const int flags = O_RDONLY | O_DIRECTORY;
@@ -351,7 +353,7 @@ static int open_export_folder(struct export *export, const char *path, struct et
     return ETHOS_OK;
 }
 
-/* Splits a path into its folder, which is opened, and its last name, which may be a usual one. */
+/* Opens the folder of a path, and returns its last name, which may be a default one. */
 static int open_parent(struct export *export, struct str *path, const char **out_name,
                        struct ethos_error *error)
 {
@@ -360,7 +362,7 @@ static int open_parent(struct export *export, struct str *path, const char **out
     if (folder && is_block(export->what->format))
         str_adds(path, *export->what->format == 'a' ? "/AGENTS.md" : "/CLAUDE.md");
     else if (folder)
-        return err_set(error, ETHOS_INVALID, "%s: a folder; say the file to write", path->data);
+        return err_set(error, ETHOS_INVALID, "%s: a folder; name the file to write", path->data);
     char *slash = strrchr(path->data, '/');
     *out_name = slash + 1;
     *slash = 0;
@@ -369,10 +371,7 @@ static int open_parent(struct export *export, struct str *path, const char **out
 
 /* ---- one file ------------------------------------------------------------------------------- */
 
-/*
- * Our block in a file that belongs to somebody else: all but the block stays, so it may always
- * change.
- */
+/* Replaces our block in a file that belongs to somebody else; everything else in it stays. */
 static int export_block(struct export *export, const char *name, struct ethos_view block,
                         struct ethos_error *error)
 {
@@ -399,7 +398,10 @@ static int export_block(struct export *export, const char *name, struct ethos_vi
     return code;
 }
 
-/* Where one file goes; a file of others is an error here, since nothing else would be done. */
+/*
+ * Writes the single file; a file with other content is an error here, since there is nothing else
+ * to export.
+ */
 static int write_single(struct export *export, const char *name, struct ethos_view text,
                         struct ethos_error *error)
 {
@@ -432,7 +434,7 @@ static int export_single(struct export *export, struct str *path, struct str *ou
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-/* Before anything is written: the record must hold it. */
+/* Checks before writing that the record has room. */
 static int check_record_room(const struct export *export, struct ethos_error *error)
 {
     const char *const written[] = {"exports", export->folder, NULL};
@@ -455,13 +457,13 @@ static int export_all(struct export *export, struct str *path, struct str *out,
     return code == ETHOS_OK ? export_folder(export, error) : code;
 }
 
-/* What is recorded as written must be there after a power cut. */
+/* What is recorded as written must survive a power cut. */
 static int sync_folder(const struct export *export, struct ethos_error *error)
 {
     return os_fsync(export->dir) == 0 ? ETHOS_OK : err_errno(error, errno, export->folder);
 }
 
-/* Memory that cannot be written may still be given out, as far as there is nothing to record. */
+/* Read-only memory can still be exported, if nothing has to be recorded. */
 static int lock_record(struct export *export, int *out_lock, struct ethos_error *error)
 {
     struct ethos_error *closed = &export->closed;
@@ -493,7 +495,7 @@ static int run_recorded(struct export *export, struct str *path, struct str *out
     return code;
 }
 
-/* What no export can hold is named before anything is written. */
+/* Checks before writing that the export can hold every text. */
 static int check_notes(const struct notes *notes, struct ethos_error *error)
 {
     for (size_t i = 0; i < notes->count; i++)
@@ -523,7 +525,7 @@ int transfer_export(struct ethos_turn *turn, const struct transfer_request *what
         code = err_hint(error,
                         err_set(error, ETHOS_INVALID, "%s: no %s given", what->format,
                                 folder ? "folder" : "file"),
-                        "say its path: ethos export %s %s", what->format, folder ? "DIR" : "FILE");
+                        "give its path: ethos export %s %s", what->format, folder ? "DIR" : "FILE");
     else if (!printed)
         code = make_absolute(what->path, &path, error);
     if (code == ETHOS_OK && !printed && !is_dry(&export))

@@ -1,5 +1,5 @@
 /*
- * redact.c: what looks like a secret in a text that comes in or goes out.
+ * redact.c: finds and redacts text that looks like a secret in imports and exports.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
- * state.c: the record of what imports saw and exports wrote last.
+ * state.c: the record of what imports last read and exports last wrote.
  *
- * It holds hashes only: a text that is to be forgotten for good is not kept alive by it.
+ * It contains only hashes, so that it does not preserve a text that must be forgotten.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static int check_record(const struct imports *imports, const char *name, struct 
               : err_set(error, ETHOS_CORRUPT, HOME_RECORDS "/%s: not a record of imports", name);
 }
 
-/* Walks end at the first. */
+/* Stops a walk at the first. */
 static int stop_at_entry(void *arg, const struct ethos_entry *entry)
 {
     (void)entry;
@@ -51,7 +51,7 @@ static int stop_at_change(void *arg, const struct ethos_change *change)
     return 1;
 }
 
-/* Whether a scope was never written, or forgotten as a whole. */
+/* Whether a scope was never written, or purged completely. */
 static int is_new(struct ethos_turn *turn, const char *scope, bool *out, struct ethos_error *error)
 {
     struct ethos_provider *provider = turn->provider;
@@ -99,7 +99,7 @@ int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out
     return code == ETHOS_OK ? forget_if_new(turn, out, error) : code;
 }
 
-/* Values within a value, itself included, as the parser counts them. */
+/* The number of values in a value, including itself, as the parser counts them. */
 static size_t count_values(const json_t *value)
 {
     const char *name;
@@ -162,7 +162,7 @@ int imports_lock(struct ethos_turn *turn, int *out_lock, struct ethos_error *err
     return code;
 }
 
-/* The member of an object, made when missing and wanted; only objects count. */
+/* The member of an object, created if missing and wanted; only objects count. */
 static json_t *get_member(json_t *at, const char *name, bool make)
 {
     json_t *next = json_object_get(at, name);
@@ -173,8 +173,8 @@ static json_t *get_member(json_t *at, const char *name, bool make)
 }
 
 /*
- * Names are paths and keys: any bytes that are no UTF-8 are told apart well enough by what is
- * left.
+ * Names are paths and keys: bytes that are not UTF-8 are dropped, and the rest still identifies
+ * them.
  */
 static json_t *get_nested_member(json_t *at, const char *const *names, bool make)
 {

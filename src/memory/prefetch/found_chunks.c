@@ -1,5 +1,5 @@
 /*
- * found_chunks.c: choosing and writing the entries that fit a question.
+ * found_chunks.c: chooses and writes the entries that match a question.
  */
 #include "memory/prefetch/found_chunks.h"
 
@@ -20,17 +20,17 @@
 
 #define HEADING "## Memory\n\n"
 #define BLANK_LINE "\n\n"
-/* What a first entry may need around it: the heading, and blank lines on both sides. */
+/* The most that a first entry needs around it: the heading, and blank lines on both sides. */
 #define AROUND (sizeof HEADING + 2 * (sizeof BLANK_LINE - 1) - 1)
 
-/* A heading of a text; level 0: where an archived text begins, whose headings are its own. */
+/* A heading of a text; level 0: the start of an archived text, which has its own headings. */
 struct heading {
     size_t offset;
     unsigned level;
     struct ethos_view text;
 };
 
-/* Those of a text that hits stand in, in order. */
+/* The headings above hits in a text, in order. */
 struct heading_list {
     struct heading_list *next;
     const char *whole;
@@ -72,7 +72,7 @@ static int add_heading_row(struct found_chunks *self, struct heading_list *list,
     return ETHOS_OK;
 }
 
-/* Of a part of a text, which begins at an offset of it. */
+/* For a part of a text that begins at an offset. */
 static int read_headings(struct found_chunks *self, struct heading_list *list,
                          struct ethos_view part)
 {
@@ -184,7 +184,7 @@ int found_chunks_add(struct found_chunks *self, const struct recall_hit *hit, bo
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The archive is older than the file, and what stands further up than what stands below. */
+/* The archive is older than the file, and text further up is older than text below. */
 static int compare_age(const void *left, const void *right)
 {
     const struct found_chunk *a = left, *b = right;
@@ -202,7 +202,7 @@ static void write_rows(struct found_chunks *self, struct str *out)
     }
 }
 
-/* Where they go: before the newest entries, or where those would stand. */
+/* The position before the newest entries, or where those would be. */
 static size_t find_insert_offset(const struct render_result *result)
 {
     const struct render_part *memory = &result->parts[ETHOS_SECTION_MEMORY];

@@ -1,5 +1,6 @@
 /*
- * instructions.c: the instructions of a project, and which of them the owner has accepted.
+ * instructions.c: finds the instructions of a project, and records which of them the owner has
+ * accepted.
  */
 #include "memory/review/instructions.h"
 
@@ -47,7 +48,7 @@ const char *const instructions_skill_folders[] = {".agents/skills", ".claude/ski
 
 /* ---- what is accepted --------------------------------------------------------------------------- */
 
-/* {path: hash}; owned. A file that is damaged accepts nothing. */
+/* {path: hash}; owned. A damaged file accepts nothing. */
 static int read_accepted(struct ethos *ethos, json_t **out, struct ethos_error *error)
 {
     int home;
@@ -123,7 +124,7 @@ struct instructions_reading {
     void *arg;
 };
 
-/* False: there is none that can be read, or it says nothing. */
+/* False: the file cannot be read, or is blank. */
 static bool read_instruction_file(int dir, const char *name, size_t most, struct str *out)
 {
     struct stat info;
@@ -151,7 +152,7 @@ static int report_instructions(const struct instructions_reading *self, const ch
     return self->each(self->arg, &file);
 }
 
-/* Of a folder that is named from the top ("" for itself). */
+/* Reads a folder, named from the top ("" for the top itself). */
 static int read_instruction_folder(const struct instructions_reading *self, const char *folder)
 {
     static const char *const names[] = {"AGENTS.md", "CLAUDE.md"};

@@ -714,7 +714,7 @@ static void test_a_second_mirror_of_a_folder_is_refused(void **state)
     (void)state;
     begin(ROWS, true);
     struct mirror *first = stand.mirror;
-    refuse(stand.folder, ETHOS_BUSY, "keeps it in step already");
+    refuse(stand.folder, ETHOS_BUSY, "already mirrored by");
     mirror_close(first);
     open_mirror();
     pass();
