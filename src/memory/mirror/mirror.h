@@ -10,12 +10,9 @@
  * on. Syncing a text takes two steps, and may be interrupted after either:
  *
  *     the file changed     two-way: the edit is merged into the backend's current text; if they
- * conflict, the
- *
- *                          whole text of the file becomes a conflict copy there. One-way: the
- * file's text becomes
- *
- *                          a conflict copy here. The file's revision is then the agreed one.
+ *                          conflict, the whole text of the file becomes a conflict copy there.
+ *                          One-way: the file's text becomes a conflict copy here. The file's
+ *                          revision is then the agreed one.
  *     the backend changed  the file gets the backend's text, which is then the agreed one.
  *
  * Two-way, a missing file is removed at the backend if nobody changed it there since; otherwise,

@@ -1,5 +1,5 @@
 /*
- * reference_lookup.c: whether the files and names that notes speak of are in a folder.
+ * reference_lookup.c: checks whether the files and symbols that notes refer to exist in a folder.
  */
 #include "memory/notes/reference_lookup.h"
 #include "base/str.h"
@@ -16,7 +16,7 @@
 
 #define PATH_LIMIT 4096     /* bytes */
 #define TREE_BYTES 16777216 /* bytes of all its paths */
-#define TREE_STEP 65536     /* bytes of the tree that cost as much as a lookup */
+#define TREE_STEP 65536     /* bytes of the tree that count as one lookup */
 #define MAX_MATCHES 16      /* files of one name that are searched */
 
 void lookup_open(struct reference_lookup *self, const char *path)
@@ -39,7 +39,7 @@ void lookup_release(struct reference_lookup *self)
     str_release(&self->file_name);
 }
 
-/* Counts a lookup; false when there were enough. */
+/* Counts a lookup; false if the limit is reached. */
 static bool is_lookup_allowed(struct reference_lookup *self)
 {
     if (self->root < 0)
@@ -53,7 +53,7 @@ static bool is_lookup_allowed(struct reference_lookup *self)
 
 /* ---- one path ------------------------------------------------------------------------------- */
 
-/* Where a path of a note is: beneath the folder (inside), or anywhere by its absolute name. */
+/* The location of a path in a note: inside the folder, or an absolute path. */
 struct spot {
     char path[PATH_LIMIT];
     bool inside;
@@ -83,7 +83,7 @@ static enum look_answer answer_of(int result)
     return errno == ENOENT || errno == ENOTDIR ? LOOK_GONE : LOOK_UNKNOWN;
 }
 
-/* Nothing is opened for reading: a device or a FIFO would notice. */
+/* Opens nothing for reading: a device or FIFO would notice. */
 static enum look_answer path_in_tree_exists(struct reference_lookup *self, const struct spot *spot)
 {
     struct stat info;
@@ -96,7 +96,7 @@ static enum look_answer path_in_tree_exists(struct reference_lookup *self, const
     return answer;
 }
 
-/* Makes a file beneath the folder the one read last. */
+/* Reads a file in the folder, unless it was the last one read. */
 static bool load_tree_file(struct reference_lookup *self, const char *path)
 {
     if (self->file_name.size > 0 && strcmp(self->file_name.data, path) == 0)
@@ -132,7 +132,7 @@ static int list_tree(struct reference_lookup *self, int dir, struct str *path, i
     return os_list(dir, add_tree_entry, &folder);
 }
 
-/* A directory is told by opening it, which costs no more than asking; links are not followed. */
+/* A directory is recognised by opening it, as cheap as a stat; links are not followed. */
 static int add_tree_entry(void *arg, const char *name)
 {
     const struct folder *folder = arg;
@@ -153,7 +153,9 @@ static int add_tree_entry(void *arg, const char *name)
     return result;
 }
 
-/* Reads the names of the whole tree at the first need. Searching a large one counts for more. */
+/*
+ * Lists the names of the whole tree at first use. Searching a large tree counts as several lookups.
+ */
 static void read_tree(struct reference_lookup *self)
 {
     CLEANUP_STR struct str path = {0};
@@ -186,7 +188,10 @@ static const char *next_match(const struct reference_lookup *self, const char *t
     return found + 1;
 }
 
-/* Whether a path that is not in its place may stand elsewhere; what `check` says is exact. */
+/*
+ * Whether a path that does not exist as given may be short for another one; `check` reports exact
+ * ones.
+ */
 static bool is_short(const struct claim *claim, const struct spot *spot)
 {
     return !claim->head && spot->inside;
@@ -240,7 +245,7 @@ static enum look_answer search_file(struct reference_lookup *self, const char *p
     return claims_has_word(str_view(&self->file), word) ? LOOK_HOLDS : LOOK_GONE;
 }
 
-/* A name must be in one of the files that a short path may mean. */
+/* The symbol must be in one of the files that a short path may mean. */
 static enum look_answer search_matches(struct reference_lookup *self, const struct spot *spot,
                                        struct ethos_view word)
 {

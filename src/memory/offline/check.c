@@ -1,5 +1,5 @@
 /*
- * check.c: what waits at the places of a root, and what was refused there, for doctor.
+ * check.c: reports queued and refused changes of unreachable backends, for doctor.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static int open_place_folder(const struct offline_inspection *look, const char *
     return os_open_beneath(look->root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 }
 
-/* What the place is, in one line. */
+/* Reads the name of the place, in one line. */
 static void read_place_name(struct offline_inspection *look)
 {
     char path[OFFLINE_PATH_SIZE];
@@ -81,8 +81,8 @@ static int report_queued(struct offline_inspection *look, struct ethos_error *er
     if (code != ETHOS_OK || count == 0)
         return code;
     clock_iso((int64_t)info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1000000, since);
-    snprintf(problem, sizeof problem, "%zu change%s wait%s since %s for %s", count,
-             count == 1 ? "" : "s", count == 1 ? "s" : "", since, look->shown);
+    snprintf(problem, sizeof problem, "%zu change%s queued since %s for %s", count,
+             count == 1 ? "" : "s", since, look->shown);
     snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/queue", look->place);
     report_warning(
         look, path, problem,
@@ -103,8 +103,8 @@ static void report_refused_call(struct offline_inspection *look, int dir, const 
         json_parse_most(str_view(&text), OFFLINE_FILE_BYTES, name, &json, NULL) == ETHOS_OK)
         why = json_view(json_object_get(json, "refused"), "text");
     snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/refused/%s", look->place, name);
-    snprintf(problem, sizeof problem, "a change that waited was refused: %.*s", VIEW_ARG(why));
-    report_warning(look, path, problem, "apply it: ethos sync < FILE; or delete it");
+    snprintf(problem, sizeof problem, "a queued change was refused: %.*s", VIEW_ARG(why));
+    report_warning(look, path, problem, "apply it with ethos sync < FILE, or delete it");
     json_decref(json);
 }
 

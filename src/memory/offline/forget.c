@@ -1,10 +1,10 @@
 /*
- * forget.c: what is forgotten does not come back from calls that wait, nor stay in those that were
- * refused or in texts that are known, at whichever place.
+ * forget.c: purges a text from queued and refused calls and from cached texts, of every place.
  *
- * Of a call the lines that hold the text go, as a purge takes them from a file; an update of which nothing is
- * left, or which only names the text, goes as a whole, and so does a file that nobody can read any more. A
- * call keeps its number and its operation id: the new file stands before the old one goes.
+ * Lines of a call that contain the text are removed, as a purge removes them from a file; an update
+ * of which nothing is left, or which only names the text, is removed completely, and so is an
+ * unreadable file. A call keeps its number and its operation id: the new file is written before the
+ * old one is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,16 +26,19 @@
 #define MAX_NAMES 100000
 
 struct forgetting {
-    struct offline self; /* the place, as far as its parts ask for it */
+    struct offline self; /* the place, as far as its functions need it */
     const char *scope;
     struct forget forget;
     bool dry_run;
-    uint64_t calls; /* that held it */
+    uint64_t calls; /* that contained the text */
 };
 
 /* ---- one call ---------------------------------------------------------------------------------- */
 
-/* Of the text of an update: ETHOS_OK, what is left of it is in the update; ETHOS_NOTFOUND: nothing is. */
+/*
+ * Purges the text of an update: ETHOS_OK, the rest stays in the update; ETHOS_NOTFOUND: nothing is
+ * left.
+ */
 static int purge_update(const struct forgetting *self, json_t *update, const char *member)
 {
     CLEANUP_STR struct str scratch = {0};
@@ -52,7 +55,7 @@ static int purge_update(const struct forgetting *self, json_t *update, const cha
     return code;
 }
 
-/* *out_held: it held the text, and has been rid of it. */
+/* *out_held: it contained the text, which was removed. */
 static int purge_call(const struct forgetting *self, json_t *call, bool *out_held)
 {
     static const char *const members[] = {"content", "substringMatch"};
@@ -110,7 +113,7 @@ static int rewrite_call(const struct forgetting *self, int dir, const char *name
     return code;
 }
 
-/* json NULL: nobody can read it. */
+/* json NULL: it cannot be parsed. */
 static int purge_or_report(struct forgetting *self, int dir, const char *name, bool waits,
                            json_t *json, struct ethos_view text, struct ethos_error *error)
 {
@@ -143,7 +146,7 @@ static int purge_file(struct forgetting *self, int dir, const char *name, bool w
                    : purge_or_report(self, dir, name, waits, json, str_view(&text), error);
     }
     json_decref(json);
-    return code == ETHOS_NOTFOUND ? ETHOS_OK : code; // done meanwhile
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code; // sent meanwhile
 }
 
 /* ---- one place --------------------------------------------------------------------------------- */
@@ -164,7 +167,7 @@ static int purge_folder(struct forgetting *self, const char *folder, struct etho
         if (*names.list[i] != '.')
             code = purge_file(self, dir, names.list[i], waits, error);
         else if (waits && !self->dry_run)
-            os_unlinkat(dir, names.list[i], 0); // a draft that somebody left
+            os_unlinkat(dir, names.list[i], 0); // an abandoned draft
     }
     if (code == ETHOS_OK && os_fsync(dir) != 0)
         code = err_errno(error, errno, folder);
@@ -173,7 +176,7 @@ static int purge_folder(struct forgetting *self, const char *folder, struct etho
     return code;
 }
 
-/* Nobody does or puts meanwhile what is looked at: he would do or finish what was read before. */
+/* Locks out queueing and sending, which would work with what was read before. */
 static int forget_waiting(struct forgetting *self, struct ethos_error *error)
 {
     int doing, putting;

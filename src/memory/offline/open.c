@@ -1,5 +1,6 @@
 /*
- * open.c: what is opened with, where it keeps things, and what it can do before anybody was reached.
+ * open.c: opens the offline provider, identifies its place, and finds out what the backend can do
+ * before it is reached.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@ void offline_path(const struct offline *self, const char *folder, char out[OFFLI
              folder);
 }
 
-/* For people who look there; nobody else reads it but doctor. */
+/* Only for people, and doctor. */
 static void write_place_name(const struct offline *self, int root)
 {
     char path[OFFLINE_PATH_SIZE];
@@ -43,7 +44,7 @@ static void write_place_name(const struct offline *self, int root)
     dir = os_open_beneath(root, OFFLINE_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (dir < 0)
         return;
-    file_swap(dir, ".gitignore", VIEW("*\n"), 0600, NULL); // nothing of it is another machine's
+    file_swap(dir, ".gitignore", VIEW("*\n"), 0600, NULL); // no other machine uses this home
     os_close(dir);
 }
 
@@ -74,7 +75,7 @@ void offline_close(struct ethos_provider *provider)
     if (self->inner)
         self->inner->ops->close(self->inner);
     for (size_t i = 0; i < self->given.count; i++) {
-        char *value = (char *)self->given.settings[i].value; // our copy; it may be a secret
+        char *value = (char *)self->given.settings[i].value; // our copy; it may contain a secret
         if (value)
             explicit_bzero(value, strlen(value));
     }
@@ -82,7 +83,7 @@ void offline_close(struct ethos_provider *provider)
     free(self);
 }
 
-/* By its table: what it can do must be known before it is there. */
+/* From its table: what the backend can do must be known before it is reached. */
 #define LEAVE_OUT(slot)                                                                            \
     if (!table->slot)                                                                              \
     ops->slot = NULL
@@ -114,7 +115,7 @@ static void choose_slots(struct ethos_provider_ops *ops, const struct backend *b
         LEAVE_OUT(watch);
     } else {
         const struct ethos_store_ops *table = backend->store;
-        if (!table->fetch) // of which the host makes the others
+        if (!table->fetch) // the host provides the other functions
             LEAVE_OUT_ALL;
         LEAVE_OUT(scopes);
         LEAVE_OUT(watch);
@@ -126,7 +127,7 @@ static void choose_slots(struct ethos_provider_ops *ops, const struct backend *b
 }
 
 static const struct ethos_option options[] = {
-    {"offline", ETHOS_OPTION_STRING, "fail", "what reading does while it is out of reach"},
+    {"offline", ETHOS_OPTION_STRING, "fail", "what reading does while the backend is unreachable"},
     {"onOffline", ETHOS_OPTION_STRING, "refuse", "what happens to changes meanwhile"},
     {0},
 };
@@ -265,7 +266,7 @@ void offline_waiting(struct ethos_provider *provider, struct offline_waiting *ou
         queue_count(self, out, NULL);
 }
 
-/* How many, and what keeps them. */
+/* Warns how many calls are queued, and why. */
 static int warn_of_queue(struct offline *self, const struct ethos_error *why,
                          struct ethos_error *error)
 {
@@ -278,8 +279,8 @@ static int warn_of_queue(struct offline *self, const struct ethos_error *why,
                    self->ops.name, count, count == 1 ? "" : "s", count == 1 ? "s" : "",
                    OFFLINE_FOLDER, self->place, *why->text ? ": " : "", why->text);
     return err_hint(error, code,
-                    "the first command that reaches it makes them, such as "
-                    "ethos prefetch; ethos doctor tells more");
+                    "the next command that reaches it sends them, such as ethos prefetch; run "
+                    "ethos doctor for details");
 }
 
 int offline_sync_now(const struct backend *backend, const struct ethos_setup *setup,

@@ -1,5 +1,5 @@
 /*
- * idempotency.c: what makes a repeat of a sync known and its report the first one again.
+ * idempotency.c: recognises a repeated sync and reproduces its first report.
  */
 #include "memory/provider/idempotency.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- digest --------------------------------------------------------------------------------- */
 
-/* The length goes before the bytes, so that no two lists of texts look the same. */
+/* The length precedes the bytes, so that different lists of texts never look the same. */
 static void add_sized_text(struct str *out, struct ethos_view text)
 {
     if (text.data)

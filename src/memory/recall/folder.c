@@ -1,5 +1,5 @@
 /*
- * folder.c: the folder of indexes and its lock.
+ * folder.c: the folder of the indexes, its lock, and the model.
  */
 #include "memory/recall/folder.h"
 
@@ -77,7 +77,7 @@ int recall_folder_lock(const struct ethos *ethos, uint32_t wait_ms, int *out_loc
     return code;
 }
 
-/* Without memory for it, nothing is known. */
+/* Out of memory: the file counts as unverified. */
 static struct recall_trust *trust_of(struct ethos *ethos, const char *name)
 {
     struct handle_trust *row = ethos->trusts;

@@ -1,9 +1,8 @@
 /*
  * review.h: lets a person decide about queued writes.
  *
- *     approve  executes the write, once, by its operation id "pending:<id>", with the origin it was
- * proposed with
- *
+ *     approve  executes the write, once, by its operation id "pending:<id>", with the origin that
+ *              it was proposed with
  *     reject   drops it
  *     never    drops it, and refuses to queue it again
  *     edit     replaces its text; it keeps waiting

@@ -1,5 +1,5 @@
 /*
- * lookup.c: finding conversations: by name, by folder; opening their store when somebody asks.
+ * lookup.c: finds conversations by name or folder, and opens their store at first use.
  */
 #include "memory/sessions/lookup.h"
 
@@ -20,13 +20,13 @@
 #include "session/session.h"
 
 #define KEY_LIMIT 8192 /* bytes */
-#define ATTEMPTS 100   /* at a key that others take at the same moment */
+#define ATTEMPTS 100   /* retries for a key that others take at the same moment */
 
 enum { TOO_LONG = 1 }; // ends a walk
 
 /* ---- the store -------------------------------------------------------------------------------- */
 
-/* Those of the home's backend, else those of this program. */
+/* The store of the home's backend, else the built-in one. */
 static int open_home_sessions(struct ethos *self, struct ethos_error *error)
 {
     const struct ethos_setup setup = {.host = self->host,
@@ -65,7 +65,7 @@ int sessions_lock(struct ethos *self, int *out_lock, struct ethos_error *error)
 
 /* ---- people ----------------------------------------------------------------------------------- */
 
-/* The user of a request, by the rules of a turn: see turn.c. */
+/* The user of a request, by the same rules as a turn: see turn.c. */
 static int find_user(struct ethos *self, int root, const struct ethos_request *request,
                      const struct local_user *local, char out[ETHOS_MAX_ID + 1],
                      struct ethos_error *error)
@@ -143,7 +143,7 @@ struct finding {
     char id[ETHOS_UUID_SIZE], other[ETHOS_UUID_SIZE];
 };
 
-/* Other programs may have made longer ids; one that is cut could be another's. */
+/* Other programs may have longer ids; a truncated one could be another's. */
 static int add_matching_id(void *arg, const struct ethos_session *session)
 {
     struct finding *finding = arg;
@@ -164,7 +164,7 @@ static int find_prefix(struct ethos_sessions *store, const char *name, struct fi
     return store->ops->list(store, &query, add_matching_id, finding, cursor, error);
 }
 
-/* A whole id, and then a key, goes before the start of another id. */
+/* A whole id, and then a key, takes precedence over the start of another id. */
 static int find_by_name(struct ethos_sessions *store, const char *name, struct finding *finding,
                         struct ethos_error *error)
 {
@@ -192,16 +192,16 @@ int sessions_find(struct ethos *self, const struct ethos_people *people, const c
     if (code != ETHOS_OK)
         return code;
     if (*finding.other) {
-        code = err_set(error, ETHOS_INVALID, "%s: begins the id of more than one session", name);
-        return err_hint(error, code, "say more of it: %s or %s", finding.id, finding.other);
+        code = err_set(error, ETHOS_INVALID, "%s: more than one session id starts with this", name);
+        return err_hint(error, code, "use more characters: %s or %s", finding.id, finding.other);
     }
     if (!*finding.id) {
         code = err_set(error, ETHOS_NOTFOUND, "no such session: %s", name);
         return err_hint(
             error, code,
-            people && people->owner // whether it is another's, and whose, an agent may not learn
+            people && people->owner // an agent must not learn whether it exists, and whose it is
                 ? "ethos sessions list --all shows yours; --all-users those of others"
-                : "ethos sessions list --all shows what there is");
+                : "ethos sessions list --all shows the existing ones");
     }
     memcpy(out_id, finding.id, sizeof finding.id);
     return ETHOS_OK;
@@ -221,7 +221,7 @@ int sessions_folder(const char *folder, char out_path[PATH_MAX], struct ethos_er
         return ETHOS_OK;
     if (!folder && errno == ENOENT)
         return err_hint(error, err_set(error, ETHOS_NOTFOUND, "the current directory is gone"),
-                        "change to one that is there");
+                        "change to an existing directory");
     return err_errno(error, errno, folder ? folder : "the current directory");
 }
 
@@ -235,7 +235,7 @@ int sessions_project(const struct ethos_turn *turn, const char *folder, struct s
     return str_code(out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-/* The newest session of a folder's key family; one without folder counts as its own. */
+/* The newest session of a folder's keys; one without a folder counts as the folder's own. */
 struct newest_session {
     const char *folder;
     struct str key;
@@ -243,8 +243,8 @@ struct newest_session {
     bool adopted; /* the newest has no folder yet */
     char id[ETHOS_UUID_SIZE], created[CLOCK_ISO_SIZE];
     long long moment;                  /* of its key; 0 for the plain one */
-    const struct ethos_people *people; /* whose they are */
-    bool taken;                        /* another person has the plain key */
+    const struct ethos_people *people; /* whose sessions are visible */
+    bool taken;                        /* the plain key belongs to another person */
 };
 
 static int check_key_owner(void *arg, const struct ethos_session *session)
@@ -255,7 +255,7 @@ static int check_key_owner(void *arg, const struct ethos_session *session)
     return ETHOS_OK;
 }
 
-/* Of those made within one millisecond the keys count on. */
+/* Within one millisecond, keys are numbered. */
 static int match_newest(void *arg, const struct ethos_session *session)
 {
     struct newest_session *newest = arg;
@@ -275,7 +275,7 @@ static int match_newest(void *arg, const struct ethos_session *session)
     return ETHOS_OK;
 }
 
-/* The key of the folder's family: the plain one, unless another folder has it. */
+/* The base key of the folder: the plain one, unless another folder has it. */
 static int choose_key(struct ethos_sessions *store, struct newest_session *newest,
                       struct ethos_error *error)
 {
@@ -357,7 +357,7 @@ static int create_folder_session(struct ethos_turn *turn, struct ethos_sessions 
     return store->ops->create(store, &session, out_id, error);
 }
 
-/* The plain key for the first of a family; a later one has the moment in its key, too. */
+/* The plain key for the first session of a folder; later keys include the time. */
 static int make_next(struct ethos_turn *turn, struct ethos_sessions *store,
                      const struct newest_session *newest, int attempt, char out_id[ETHOS_UUID_SIZE],
                      struct ethos_error *error)
@@ -372,7 +372,7 @@ static int make_next(struct ethos_turn *turn, struct ethos_sessions *store,
                : err_nomem(error);
 }
 
-/* Two at once may want the same key: who comes second looks again. */
+/* If two processes want the same key, the second one retries. */
 static int resume_or_create(struct ethos_turn *turn, struct ethos_sessions *store,
                             struct newest_session *newest, bool fresh, char out_id[ETHOS_UUID_SIZE],
                             struct ethos_error *error)
@@ -418,8 +418,8 @@ int ethos_session_current(struct ethos_turn *turn, const char *folder, int fresh
 struct titling {
     struct str *out;
     bool guarded;
-    struct str safe;  /* of the message at hand, when guarded */
-    struct str other; /* the title when nothing but commands was said */
+    struct str safe;  /* of the current message, when guarded */
+    struct str other; /* the title if there are only commands */
 };
 
 static int title_of_first(void *arg, const struct ethos_message *message)

@@ -25,14 +25,14 @@
 #include "store/store.h"
 
 #define HISTORY "memory-history.jsonl"
-#define READ_MOST 4194304   /* bytes in one look */
-#define LAST_LINES 65536    /* bytes from the end that hold the last line */
-#define PENDING_STEP_MS 5   /* before looking again at what is not published yet */
-#define PENDING_SLOW_MS 200 /* after some time */
-#define ABANDONED_MS 3000   /* and then nobody is going to publish it */
+#define READ_MOST 4194304   /* bytes per call */
+#define LAST_LINES 65536    /* bytes from the end that contain the last line */
+#define PENDING_STEP_MS 5   /* before checking again what is incomplete */
+#define PENDING_SLOW_MS 200 /* later, after some time */
+#define ABANDONED_MS 3000   /* and then it will never be completed */
 #define ABANDONED_STEP_MS 5000
 #define MOST_NEWS                                                                                  \
-    8192 /* changes of one scope that are told at once; of more, that there were some */
+    8192 /* changes of one scope reported at once; if there are more, only that there are some */
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
@@ -68,7 +68,7 @@ struct change_search {
     struct arena arena;
     struct ethos_change *items; /* newest first */
     size_t count, capacity;
-    uint64_t newest; /* number of the first that was met; 0: none has one */
+    uint64_t newest; /* number of the first one seen; 0: none has one */
     bool too_many;
 };
 

@@ -1,5 +1,5 @@
 /*
- * files.c: ids, the marker, workspace.json and aliases.json.
+ * files.c: reads and writes workspace ids, markers, workspace.json and aliases.json.
  */
 #include "memory/workspace/files.h"
 #include "base/str.h"
@@ -128,7 +128,7 @@ static bool is_marker_token(struct ethos_view text)
            strspn(text.data, "0123456789abcdef") >= text.size;
 }
 
-/* What may not be looked at, or is something else than a small file, is no marker. */
+/* A file that cannot be read, or is not a small regular file, is not a marker. */
 static bool counts_as_none(int errnum)
 {
     return errnum == ENOENT || errnum == ENOTDIR || errnum == EACCES || errnum == ELOOP ||
@@ -200,7 +200,7 @@ int workspace_doc_read(int dir, const char *id, json_t **out, struct ethos_error
     int code = home_read_json(dir, path, &doc, error);
     if (code == ETHOS_OK && !json_is_array(json_object_get(doc, "paths"))) {
         json_decref(doc);
-        code = err_set(error, ETHOS_CORRUPT, "%s: no list of paths", path);
+        code = err_set(error, ETHOS_CORRUPT, "%s: not a list of paths", path);
     }
     if (code == ETHOS_OK)
         *out = doc;

@@ -328,7 +328,7 @@ static int refuse_nothing_found(const struct forget_run *run, struct ethos_error
         return err_hint(error, code, "look at %s: %s", json_object_iter_key(first),
                         json_string_value(json_object_iter_value(first)));
     }
-    return err_set(error, ETHOS_NOTFOUND, "nothing holds this text");
+    return err_set(error, ETHOS_NOTFOUND, "no memory contains this text");
 }
 
 /* A pipe ends with a line end. */

@@ -376,7 +376,7 @@ static void test_what_a_store_announces_it_has_functions_for(void **state)
         {ETHOS_STORE_PATHS, "odd: announces ETHOS_STORE_PATHS, and has no locate"},
         {ETHOS_STORE_ONCE, "odd: announces ETHOS_STORE_ONCE, and has no update"},
         {ETHOS_STORE_HISTORY, "odd: announces ETHOS_STORE_HISTORY, and has no history and version"},
-        {0, "odd: what it opened names no table of functions"}};
+        {0, "odd: the opened store has no table of functions"}};
     const struct ethos_store_ops ops = {
         .abi = ETHOS_ABI, .name = "odd", .open = open_boasting, .close = close_boasting};
     const struct backend backend = {.store = &ops};

@@ -261,7 +261,7 @@ static void test_forgetting_reaches_every_scope_unless_one_is_named(void **state
     }
     assert_holds(world, "memory.forget", "{\"text\":\"secret\"}", "\"lines\":3");
     assert_run(world, "memory.forget", "{\"text\":\"secret\"}",
-               "notfound: nothing holds this text");
+               "notfound: no memory contains this text");
 }
 
 static void test_purging_is_for_the_owner_alone(void **state)
