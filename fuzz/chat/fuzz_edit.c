@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct cluster_widths widths; /* opened once: that takes longer than a run */
 
-static void check_row(const struct edit *edit, struct edit_row row)
+static void check_row(const struct edit_buffer *edit, struct edit_row row)
 {
     struct str shown;
     uint32_t cp;
@@ -35,7 +35,7 @@ static void check_row(const struct edit *edit, struct edit_row row)
     str_release(&shown);
 }
 
-static void check_rows(const struct edit *edit)
+static void check_rows(const struct edit_buffer *edit)
 {
     struct edit_rows rows = {0};
     size_t at = 0;
@@ -55,7 +55,7 @@ static void check_rows(const struct edit *edit)
 
 static void pass_key(void *arg, const struct key *key)
 {
-    struct edit *edit = arg;
+    struct edit_buffer *edit = arg;
     if (edit_key(edit, key) == EDIT_SEND) {
         assert(edit_add_history(edit, str_view(&edit->text)) == ETHOS_OK);
         edit_clear(edit);
@@ -65,7 +65,7 @@ static void pass_key(void *arg, const struct key *key)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct edit edit;
+    struct edit_buffer edit;
     struct keys keys;
     if (size < 1)
         return 0;

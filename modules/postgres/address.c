@@ -38,8 +38,8 @@ static struct ethos_view next(struct ethos_view *list)
     return item;
 }
 
-static void add(struct pg_addresses *self, struct ethos_view host, const char *address,
-                struct ethos_view port)
+static void add_address(struct pg_addresses *self, struct ethos_view host, const char *address,
+                        struct ethos_view port)
 {
     const char *comma = self->count++ > 0 ? "," : "";
     str_printf(&self->host, "%s%.*s", comma, VIEW_ARG(host));
@@ -47,14 +47,14 @@ static void add(struct pg_addresses *self, struct ethos_view host, const char *a
     str_printf(&self->port, "%s%.*s", comma, VIEW_ARG(port));
 }
 
-static bool is_name(struct ethos_view host)
+static bool is_host_name(struct ethos_view host)
 {
     return host.size > 0 && *host.data != '/' && *host.data != '@';
 }
 
 /* All addresses of a name. */
-static int add_name(struct pg_addresses *self, struct ethos_view host, struct ethos_view port,
-                    int64_t until)
+static int resolve_addresses(struct pg_addresses *self, struct ethos_view host,
+                             struct ethos_view port, int64_t until)
 {
     char name[NI_MAXHOST], number[NI_MAXHOST];
     struct addrinfo *list;
@@ -68,7 +68,7 @@ static int add_name(struct pg_addresses *self, struct ethos_view host, struct et
     for (const struct addrinfo *at = list; at; at = at->ai_next)
         if (getnameinfo(at->ai_addr, at->ai_addrlen, number, sizeof number, NULL, 0,
                         NI_NUMERICHOST) == 0)
-            add(self, host, number, port);
+            add_address(self, host, number, port);
     freeaddrinfo(list);
     return 0;
 }
@@ -81,10 +81,10 @@ static int add_hosts(struct pg_addresses *self, struct ethos_view hosts, struct 
     for (bool more = true; more;) {
         struct ethos_view host = next(&hosts), port = next(&ports);
         more = host.data + host.size < hosts.data + hosts.size;
-        if (!is_name(host))
-            add(self, host, "", port);
+        if (!is_host_name(host))
+            add_address(self, host, "", port);
         else
-            problem = add_name(self, host, port, until);
+            problem = resolve_addresses(self, host, port, until);
     }
     return self->count > 0 ? 0 : problem;
 }

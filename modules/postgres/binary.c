@@ -82,7 +82,7 @@ static void put_int(struct str *out, size_t at, uint32_t number)
     memcpy(out->data + at, &value, sizeof value);
 }
 
-static void add_value(struct str *out, struct ethos_view value)
+static void add_array_value(struct str *out, struct ethos_view value)
 {
     add_int(out, value.data ? (uint32_t)value.size : UINT32_MAX);
     if (value.data)
@@ -108,13 +108,13 @@ void pg_array_release(struct pg_array *self)
 
 void pg_array_text(struct pg_array *self, const char *text)
 {
-    add_value(&self->bytes, view_str(text));
+    add_array_value(&self->bytes, view_str(text));
     self->count++;
 }
 
 void pg_array_bytes(struct pg_array *self, struct ethos_view bytes)
 {
-    add_value(&self->bytes, bytes);
+    add_array_value(&self->bytes, bytes);
     self->count++;
 }
 
@@ -149,7 +149,7 @@ void pg_array_row(struct pg_array *self, uint32_t fields)
 void pg_field(struct pg_array *self, Oid type, struct ethos_view value)
 {
     add_int(&self->bytes, type);
-    add_value(&self->bytes, value);
+    add_array_value(&self->bytes, value);
 }
 
 void pg_field_text(struct pg_array *self, const char *text)

@@ -10,13 +10,13 @@
 #include "base/view.h"
 #include "postgres.h"
 
-struct report {
+struct pg_report {
     ethos_finding_fn *each;
     void *arg;
 };
 
-static void find(const struct report *report, enum ethos_severity severity, const char *subject,
-                 const char *problem, const char *remedy)
+static void report_pg_finding(const struct pg_report *report, enum ethos_severity severity,
+                              const char *subject, const char *problem, const char *remedy)
 {
     const struct ethos_finding finding = {severity, subject, problem, remedy};
     report->each(report->arg, &finding);
@@ -24,43 +24,44 @@ static void find(const struct report *report, enum ethos_severity severity, cons
 
 /* ---- one by one ------------------------------------------------------------------------------ */
 
-static void check_server(const struct pg_store *self, const struct report *report)
+static void check_server(const struct pg_store *self, const struct pg_report *report)
 {
     const struct pg_facts *facts = &self->link.facts;
     char problem[96];
     if (facts->server < PG_LEAST_SERVER) {
         snprintf(problem, sizeof problem, "PostgreSQL %" PRId64 " is older than %d",
                  facts->server / 10000, PG_LEAST_SERVER / 10000);
-        find(report, ETHOS_FINDING_WARNING, "postgres server", problem,
-             "move the database to a newer server: pg_upgrade");
+        report_pg_finding(report, ETHOS_FINDING_WARNING, "postgres server", problem,
+                          "move the database to a newer server: pg_upgrade");
     }
     if (facts->standby || facts->read_only)
-        find(report, ETHOS_FINDING_ERROR, "postgres server",
-             facts->standby ? "it is a standby: nothing can be written"
-                            : "its transactions are read-only: nothing can be written",
-             facts->standby ? "add target_session_attrs=read-write to memory.options.url"
-                            : "ALTER DATABASE name SET default_transaction_read_only = off");
+        report_pg_finding(report, ETHOS_FINDING_ERROR, "postgres server",
+                          facts->standby ? "it is a standby: nothing can be written"
+                                         : "its transactions are read-only: nothing can be written",
+                          facts->standby
+                              ? "add target_session_attrs=read-write to memory.options.url"
+                              : "ALTER DATABASE name SET default_transaction_read_only = off");
 }
 
-static void check_durability(const struct pg_store *self, const struct report *report)
+static void check_durability(const struct pg_store *self, const struct pg_report *report)
 {
     const struct pg_facts *facts = &self->link.facts;
     if (!facts->fsync)
-        find(report, ETHOS_FINDING_ERROR, "postgres durability",
-             "fsync is off: a power cut may lose everything",
-             "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf();");
+        report_pg_finding(report, ETHOS_FINDING_ERROR, "postgres durability",
+                          "fsync is off: a power cut may lose everything",
+                          "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf();");
     if (!facts->full_page_writes)
-        find(report, ETHOS_FINDING_ERROR, "postgres durability",
-             "full_page_writes is off: a power cut may tear pages",
-             "ALTER SYSTEM SET full_page_writes = on; SELECT pg_reload_conf();");
+        report_pg_finding(report, ETHOS_FINDING_ERROR, "postgres durability",
+                          "full_page_writes is off: a power cut may tear pages",
+                          "ALTER SYSTEM SET full_page_writes = on; SELECT pg_reload_conf();");
 }
 
-static void check_pooler(const struct pg_store *self, const struct report *report)
+static void check_pooler(const struct pg_store *self, const struct pg_report *report)
 {
     if (self->link.facts.pooled && self->settings.direct.count == 0)
-        find(report, ETHOS_FINDING_WARNING, "postgres connection",
-             "a pooler stands before the server: changes of others are seen late",
-             "set memory.options.directUrl to the server itself");
+        report_pg_finding(report, ETHOS_FINDING_WARNING, "postgres connection",
+                          "a pooler stands before the server: changes of others are seen late",
+                          "set memory.options.directUrl to the server itself");
 }
 
 static bool is_near(const char *host)
@@ -69,13 +70,13 @@ static bool is_near(const char *host)
            strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
 }
 
-static void check_encryption(const struct pg_store *self, const struct report *report)
+static void check_encryption(const struct pg_store *self, const struct pg_report *report)
 {
     PGconn *conn = self->link.conn;
     if (!PQsslInUse(conn) && !PQgssEncInUse(conn) && !is_near(PQhost(conn)))
-        find(report, ETHOS_FINDING_WARNING, "postgres connection",
-             "it is not encrypted, and the server is another machine",
-             "set memory.options.sslmode: verify-full and sslrootcert");
+        report_pg_finding(report, ETHOS_FINDING_WARNING, "postgres connection",
+                          "it is not encrypted, and the server is another machine",
+                          "set memory.options.sslmode: verify-full and sslrootcert");
 }
 
 /* ---- what has to be asked -------------------------------------------------------------------- */
@@ -90,7 +91,7 @@ static const char rights[] =
     " AS table_name";
 
 static void check_rights(const struct pg_store *self, const PGresult *result,
-                         const struct report *report)
+                         const struct pg_report *report)
 {
     const char *role = pg_text(result, 0, 1), *schema = self->settings.schema;
     char remedy[512];
@@ -100,12 +101,12 @@ static void check_rights(const struct pg_store *self, const PGresult *result,
              "GRANT USAGE ON SCHEMA %s TO \"%s\"; GRANT SELECT, INSERT, UPDATE, DELETE"
              " ON ALL TABLES IN SCHEMA %s TO \"%s\";",
              schema, role, schema, role);
-    find(report, ETHOS_FINDING_ERROR, "postgres rights",
-         "the role may not read and write every table", remedy);
+    report_pg_finding(report, ETHOS_FINDING_ERROR, "postgres rights",
+                      "the role may not read and write every table", remedy);
 }
 
 static void check_clock(const struct pg_store *self, const PGresult *result, int64_t before_ms,
-                        const struct report *report)
+                        const struct pg_report *report)
 {
     int64_t after_ms = self->host->now_ms(self->host->arg);
     int64_t apart = pg_number(result, 0, 2) - (before_ms + after_ms) / 2;
@@ -114,11 +115,11 @@ static void check_clock(const struct pg_store *self, const PGresult *result, int
         return;
     snprintf(problem, sizeof problem, "its clock is %lld.%lld s %s of this machine's",
              llabs(apart) / 1000, llabs(apart) % 1000 / 100, apart > 0 ? "ahead" : "behind");
-    find(report, ETHOS_FINDING_WARNING, "postgres clock", problem,
-         "timedatectl set-ntp true, on both machines");
+    report_pg_finding(report, ETHOS_FINDING_WARNING, "postgres clock", problem,
+                      "timedatectl set-ntp true, on both machines");
 }
 
-static int check_by_asking(struct pg_store *self, int64_t until, const struct report *report,
+static int check_by_asking(struct pg_store *self, int64_t until, const struct pg_report *report,
                            struct ethos_error *error)
 {
     char sql[PG_MAX_STATEMENT];
@@ -139,7 +140,7 @@ int pg_check(struct ethos_store *store, int fix, ethos_finding_fn *each, void *a
              struct ethos_error *error)
 {
     struct pg_store *self = (struct pg_store *)store;
-    const struct report report = {each, arg};
+    const struct pg_report report = {each, arg};
     int64_t until = pg_until(self->settings.deadline_ms);
     (void)fix; /* nothing here is for a client to mend */
     int code = pg_link_ready(&self->link, until, error);

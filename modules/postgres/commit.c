@@ -24,7 +24,7 @@ static const char next_version[] =
     "WITH won AS (UPDATE @.scope SET version = $3, token = $4, time_ms = $5"
     " WHERE name = $1 AND version = $2 RETURNING 1)";
 
-enum part { PUT, DROP, ADD_ROWS, PUT_ROWS, REMEMBER, FORGET, KEEP, LEAVE, PARTS };
+enum commit_part { PUT, DROP, ADD_ROWS, PUT_ROWS, REMEMBER, FORGET, KEEP, LEAVE, PARTS };
 
 static const char *const parts[PARTS] = {
     [PUT] = "put AS (INSERT INTO @.text SELECT row.* FROM won, unnest($6) AS row"
@@ -104,7 +104,7 @@ struct packed {
     struct pg_params params;
 };
 
-static bool is_plain(struct ethos_view text)
+static bool needs_no_escape(struct ethos_view text)
 {
     return utf8_valid(text) && !(text.size && memchr(text.data, 0, text.size));
 }
@@ -121,7 +121,7 @@ static void pack_edits(struct packed *to, const char *scope, const struct ethos_
         pg_field_text(&to->texts, scope);
         pg_field_text(&to->texts, edit->key);
         pg_field(&to->texts, PG_BYTEA, edit->text);
-        pg_field_bool(&to->texts, is_plain(edit->text));
+        pg_field_bool(&to->texts, needs_no_escape(edit->text));
         pg_field_text(&to->texts, edit->revision);
         pg_field_number(&to->texts, commit->time_ms);
     }
@@ -159,7 +159,7 @@ static void pack_row(struct packed *to, const char *scope, const char *token,
     pg_field_number(&to->rows, (int64_t)change->bytes_after);
     pg_field(&to->rows, PG_BYTEA, change->diff);
     pg_field_bool(&to->rows, change->diff_whole);
-    pg_field_bool(&to->rows, is_plain(change->diff));
+    pg_field_bool(&to->rows, needs_no_escape(change->diff));
     pg_field(&to->rows, PG_BYTEA, row->whole);
     pg_field(&to->rows, PG_BYTEA, row->base);
     pack_name(to, change->trust);
@@ -192,7 +192,7 @@ static void pack_copies(struct packed *to, const char *scope, const struct ethos
         pg_field_text(&to->copies, copy->key);
         pg_field_number(&to->copies, copy->time_ms);
         pg_field(&to->copies, PG_BYTEA, copy->text);
-        pg_field_bool(&to->copies, is_plain(copy->text));
+        pg_field_bool(&to->copies, needs_no_escape(copy->text));
     }
 }
 
@@ -235,7 +235,7 @@ static int add_all(struct packed *to, const struct pg_facts *facts, const char *
     return size_of(to) > PG_MAX_MESSAGE ? ETHOS_LIMIT : ETHOS_OK;
 }
 
-static void release(struct packed *to)
+static void release_packed(struct packed *to)
 {
     struct pg_array *const all[] = {&to->texts, &to->drops,  &to->rows,
                                     &to->done,  &to->copies, &to->leave};
@@ -265,7 +265,7 @@ static int pack(struct packed *to, const struct pg_facts *facts, const char *sco
         code = ETHOS_NOMEM;
     if (code == ETHOS_OK)
         return code;
-    release(to);
+    release_packed(to);
     return code == ETHOS_NOMEM ? err_nomem(error)
                                : err_set(error, ETHOS_LIMIT, "postgres: more than %d bytes at once",
                                          PG_MAX_MESSAGE);
@@ -277,8 +277,9 @@ static int pack(struct packed *to, const struct pg_facts *facts, const char *sco
  * One attempt; *out_won: the scope had the version. Who listens is told by a transaction of its own behind it:
  * the server lets one after the other commit what notifies, and would let all scopes wait for one disk.
  */
-static enum pg_answer send_once(struct pg_link *link, unsigned shape, const char *scope,
-                                const char *token, const struct packed *packed, bool *out_won)
+static enum pg_answer send_commit_once(struct pg_link *link, unsigned shape, const char *scope,
+                                       const char *token, const struct packed *packed,
+                                       bool *out_won)
 {
     struct pg_written room, told_room;
     struct pg_params told = {0};
@@ -315,8 +316,9 @@ static int moved(const char *scope, struct ethos_error *error)
  * After a lost answer somebody has moved the scope on: ourselves, if it or one of our rows has our token.
  * Without a row of ours, a later version hides it.
  */
-static int look_back(struct pg_store *self, const char *scope, const struct ethos_commit *commit,
-                     uint32_t ms, struct ethos_error *error)
+static int check_lost_commit(struct pg_store *self, const char *scope,
+                             const struct ethos_commit *commit, uint32_t ms,
+                             struct ethos_error *error)
 {
     struct pg_params params = {0};
     PGresult *result;
@@ -358,13 +360,14 @@ static int send_until_known(struct pg_store *self, const char *scope,
         code = pack(&packed, &link->facts, scope, commit, error);
         if (code != ETHOS_OK)
             return lost ? pg_not_known(scope, "no memory", error) : code;
-        enum pg_answer answer = send_once(link, shape_of(commit), scope, commit->token, &packed,
-                                          &won);
-        release(&packed);
+        enum pg_answer answer = send_commit_once(link, shape_of(commit), scope, commit->token,
+                                                 &packed, &won);
+        release_packed(&packed);
         if (answer == PG_ANSWERED && won)
             return ETHOS_OK;
         if (answer == PG_ANSWERED)
-            return lost ? look_back(self, scope, commit, patience, error) : moved(scope, error);
+            return lost ? check_lost_commit(self, scope, commit, patience, error)
+                        : moved(scope, error);
         if (answer == PG_LOST && !lost) {
             until = pg_until(patience);
             lost = true;

@@ -51,7 +51,7 @@ void pg_link_drop(struct pg_link *self)
 /* ---- connecting ------------------------------------------------------------------------------ */
 
 /* What a server says unasked is not shown to anybody. Its last words come this way, too. */
-static void hear(void *arg, const PGresult *notice)
+static void note_server_notice(void *arg, const PGresult *notice)
 {
     struct pg_link *self = arg;
     const char *state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
@@ -60,7 +60,7 @@ static void hear(void *arg, const PGresult *notice)
 }
 
 /* Of two values of one keyword libpq takes the second. */
-static PGconn *begin(const struct pg_target *target, const struct pg_addresses *found)
+static PGconn *begin_connection(const struct pg_target *target, const struct pg_addresses *found)
 {
     const char *keywords[PG_KEYWORDS + 4] = {0}, *values[PG_KEYWORDS + 4] = {0};
     const char *const also[][2] = {
@@ -74,19 +74,19 @@ static PGconn *begin(const struct pg_target *target, const struct pg_addresses *
     return PQconnectStartParams(keywords, values, 0);
 }
 
-static int start(struct pg_link *self, int64_t until, struct ethos_error *error)
+static int start_connection(struct pg_link *self, int64_t until, struct ethos_error *error)
 {
     struct pg_addresses found;
     int code = pg_addresses_find(&found, self, until, error);
     if (code == ETHOS_OK)
-        self->conn = begin(self->target, &found);
+        self->conn = begin_connection(self->target, &found);
     pg_addresses_release(&found);
     if (code != ETHOS_OK)
         return code;
     self->pid = getpid();
     if (!self->conn)
         return err_nomem(error);
-    PQsetNoticeReceiver(self->conn, hear, self);
+    PQsetNoticeReceiver(self->conn, note_server_notice, self);
     self->dismissed = false;
     PQsetErrorVerbosity(self->conn, PQERRORS_VERBOSE); /* with the code, which nothing else tells */
     self->state = PG_CONNECTING;
@@ -100,7 +100,7 @@ static short events(const struct pg_link *self)
     return self->wants == PGRES_POLLING_READING ? POLLIN : POLLOUT;
 }
 
-static int finish(struct pg_link *self, struct ethos_error *error)
+static int finish_connection(struct pg_link *self, struct ethos_error *error)
 {
     const char *encoding = PQparameterStatus(self->conn, "server_encoding");
     PQsetErrorVerbosity(self->conn, PQERRORS_DEFAULT);
@@ -115,10 +115,10 @@ static int finish(struct pg_link *self, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int step(struct pg_link *self, int64_t until, struct ethos_error *error)
+static int step_connection(struct pg_link *self, int64_t until, struct ethos_error *error)
 {
     if (!self->conn) {
-        int code = start(self, until, error);
+        int code = start_connection(self, until, error);
         if (code != ETHOS_OK)
             return code;
     }
@@ -128,7 +128,7 @@ static int step(struct pg_link *self, int64_t until, struct ethos_error *error)
             return ETHOS_OK;
         self->wants = PQconnectPoll(self->conn);
         if (self->wants == PGRES_POLLING_OK)
-            return finish(self, error);
+            return finish_connection(self, error);
     }
     return PQstatus(self->conn) == CONNECTION_BAD ? pg_connect_error(self, error) : ETHOS_OK;
 }
@@ -137,7 +137,7 @@ int pg_link_step(struct pg_link *self, int64_t until, struct ethos_error *error)
 {
     if (self->conn && self->pid != getpid())
         pg_link_drop(self);
-    int code = step(self, until, error);
+    int code = step_connection(self, until, error);
     if (code != ETHOS_OK)
         pg_link_drop(self);
     return code;

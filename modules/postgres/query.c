@@ -92,7 +92,7 @@ static bool in_pipeline(const struct pg_link *self)
     return PQpipelineStatus(self->conn) != PQ_PIPELINE_OFF;
 }
 
-static bool has_name(const struct pg_link *self, const struct pg_query *query)
+static bool is_prepared(const struct pg_link *self, const struct pg_query *query)
 {
     return query->name && !self->facts.pooled;
 }
@@ -102,7 +102,7 @@ static int send_one(struct pg_link *self, const struct pg_query *query)
 {
     static const struct pg_params none;
     const struct pg_params *p = query->params ? query->params : &none;
-    if (!has_name(self, query))
+    if (!is_prepared(self, query))
         return PQsendQueryParams(self->conn, query->sql, p->count, p->types, p->values, p->lengths,
                                  p->formats, 1);
     if (!*query->prepared &&
@@ -116,7 +116,7 @@ static int send_query(struct pg_link *self, const struct pg_query *query)
 {
     if (query->script)
         return PQsendQuery(self->conn, query->sql);
-    bool several = query->also || (has_name(self, query) && !*query->prepared);
+    bool several = query->also || (is_prepared(self, query) && !*query->prepared);
     if (!several || query->alone)
         return send_one(self, query);
     return PQenterPipelineMode(self->conn) && send_one(self, query) && PQpipelineSync(self->conn) &&
@@ -146,7 +146,8 @@ static bool take_result(struct pg_link *self, const struct pg_query *query, PGre
                         PGresult **kept, bool *failed)
 {
     ExecStatusType status = PQresultStatus(result);
-    if (status == PGRES_COMMAND_OK && has_name(self, query) && (in_pipeline(self) || query->alone))
+    if (status == PGRES_COMMAND_OK && is_prepared(self, query) &&
+        (in_pipeline(self) || query->alone))
         *query->prepared = true;
     if (status == PGRES_PIPELINE_SYNC) {
         PQclear(result);
@@ -177,8 +178,8 @@ static bool is_stale(const char *state)
 }
 
 /* All that comes up to the end of a transaction. False when it does not come in time. */
-static bool collect(struct pg_link *self, const struct pg_query *query, int64_t until,
-                    PGresult **kept, bool *failed)
+static bool collect_results(struct pg_link *self, const struct pg_query *query, int64_t until,
+                            PGresult **kept, bool *failed)
 {
     bool more = true;
     while (more) {
@@ -201,7 +202,8 @@ static void collect_also(struct pg_link *self, const struct pg_query *query, int
     char sqlstate[sizeof self->sqlstate], message[sizeof self->message];
     memcpy(sqlstate, self->sqlstate, sizeof sqlstate);
     memcpy(message, self->message, sizeof message);
-    if (PQstatus(self->conn) == CONNECTION_OK && !collect(self, query, until, &result, &failed))
+    if (PQstatus(self->conn) == CONNECTION_OK &&
+        !collect_results(self, query, until, &result, &failed))
         pg_link_drop(self);
     PQclear(result);
     memcpy(self->sqlstate, sqlstate, sizeof sqlstate);
@@ -216,7 +218,7 @@ enum pg_answer pg_exchange(struct pg_link *self, const struct pg_query *query, i
     bool failed = !send_query(self, query);
     if (failed) {
         pg_note(self, "", PQerrorMessage(self->conn));
-    } else if (!collect(self, query, until, &kept, &failed)) {
+    } else if (!collect_results(self, query, until, &kept, &failed)) {
         pg_note(self, "", "no answer within the deadline");
         pg_link_drop(self);
         PQclear(kept);
@@ -284,9 +286,9 @@ int pg_query_of(struct pg_link *self, enum pg_statement which, const struct pg_p
     return code;
 }
 
-static enum pg_answer say(struct pg_link *self, enum pg_statement which,
-                          const struct pg_params *params, exchange_fn *exchange, int64_t until,
-                          PGresult **out_result)
+static enum pg_answer run_statement(struct pg_link *self, enum pg_statement which,
+                                    const struct pg_params *params, exchange_fn *exchange,
+                                    int64_t until, PGresult **out_result)
 {
     struct pg_written room;
     struct pg_query query;
@@ -304,14 +306,14 @@ static enum pg_answer exchange_small(struct pg_link *self, struct pg_query *quer
 enum pg_answer pg_say(struct pg_link *self, enum pg_statement which, const struct pg_params *params,
                       int64_t until, PGresult **out_result)
 {
-    return say(self, which, params, exchange_small, until, out_result);
+    return run_statement(self, which, params, exchange_small, until, out_result);
 }
 
 enum pg_answer pg_say_sized(struct pg_link *self, enum pg_statement which,
                             const struct pg_params *params, size_t size, PGresult **out_result)
 {
-    return say(self, which, params, size > PG_LARGE ? pg_exchange_large : exchange_small,
-               pg_until(pg_patience(self->settings, size)), out_result);
+    return run_statement(self, which, params, size > PG_LARGE ? pg_exchange_large : exchange_small,
+                         pg_until(pg_patience(self->settings, size)), out_result);
 }
 
 int pg_ask(struct pg_link *self, enum pg_statement which, const struct pg_params *params,

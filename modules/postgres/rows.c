@@ -6,7 +6,7 @@
 #include "base/view.h"
 #include "postgres.h"
 
-static struct ethos_row read_row(const PGresult *result, int row)
+static struct ethos_row read_change_row(const PGresult *result, int row)
 {
     int column = 0;
     struct ethos_row out = {0};
@@ -53,7 +53,7 @@ int pg_rows(struct ethos_store *store, const char *scope, const char *key, uint6
     if (code != ETHOS_OK)
         return code;
     for (int i = 0; code == ETHOS_OK && i < PQntuples(result); i++) {
-        const struct ethos_row row = read_row(result, i);
+        const struct ethos_row row = read_change_row(result, i);
         code = each(arg, &row);
     }
     PQclear(result);

@@ -228,7 +228,7 @@ static enum pg_answer introduce(struct pg_link *self, int64_t until, int64_t *ou
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static enum pg_answer run(struct pg_link *self, const char *template, int64_t until)
+static enum pg_answer run_schema_query(struct pg_link *self, const char *template, int64_t until)
 {
     char sql[PG_MAX_STATEMENT];
     PGresult *result;
@@ -241,7 +241,8 @@ static enum pg_answer run(struct pg_link *self, const char *template, int64_t un
 }
 
 /* Asks for one number. */
-static enum pg_answer look(struct pg_link *self, const char *template, int64_t until, int64_t *out)
+static enum pg_answer query_number(struct pg_link *self, const char *template, int64_t until,
+                                   int64_t *out)
 {
     char sql[PG_MAX_STATEMENT];
     PGresult *result;
@@ -261,18 +262,20 @@ static enum pg_answer look(struct pg_link *self, const char *template, int64_t u
 static enum pg_answer find_version(struct pg_link *self, int64_t until, int64_t *out_version)
 {
     int64_t there = 0;
-    enum pg_answer answer = look(
+    enum pg_answer answer = query_number(
         self, "SELECT count(*)::int4 FROM pg_catalog.pg_namespace WHERE nspname = '@'", until,
         &there);
     if (answer == PG_ANSWERED && !there)
-        answer = run(self, "CREATE SCHEMA @", until);
+        answer = run_schema_query(self, "CREATE SCHEMA @", until);
     if (answer == PG_ANSWERED)
-        answer = look(self, "SELECT (to_regclass('@.schema_version') IS NOT NULL)::int4", until,
-                      &there);
+        answer = query_number(self, "SELECT (to_regclass('@.schema_version') IS NOT NULL)::int4",
+                              until, &there);
     if (answer == PG_ANSWERED && !there)
-        answer = run(self, "CREATE TABLE @.schema_version (version bigint NOT NULL)", until);
+        answer = run_schema_query(self, "CREATE TABLE @.schema_version (version bigint NOT NULL)",
+                                  until);
     if (answer == PG_ANSWERED)
-        answer = look(self, "SELECT max(version) FROM @.schema_version", until, out_version);
+        answer = query_number(self, "SELECT max(version) FROM @.schema_version", until,
+                              out_version);
     return answer;
 }
 
@@ -281,7 +284,7 @@ static enum pg_answer lock(struct pg_link *self, int64_t until)
     char sql[96];
     snprintf(sql, sizeof sql, "BEGIN; SELECT pg_advisory_xact_lock(%d, %d)", 0x6574686f,
              (int)hash_crc32c(view_str(self->settings->schema)));
-    return run(self, sql, until);
+    return run_schema_query(self, sql, until);
 }
 
 static enum pg_answer migrate(struct pg_link *self, int64_t until, int64_t *out_version)
@@ -291,12 +294,12 @@ static enum pg_answer migrate(struct pg_link *self, int64_t until, int64_t *out_
     if (answer == PG_ANSWERED)
         answer = find_version(self, until, out_version);
     for (int64_t at = *out_version; answer == PG_ANSWERED && at < VERSION; at++)
-        answer = run(self, steps[at], until);
+        answer = run_schema_query(self, steps[at], until);
     snprintf(sql, sizeof sql,
              "DELETE FROM @.schema_version; INSERT INTO @.schema_version VALUES (%lld); COMMIT",
              (long long)VERSION);
     if (answer == PG_ANSWERED)
-        answer = run(self, *out_version < VERSION ? sql : "COMMIT", until);
+        answer = run_schema_query(self, *out_version < VERSION ? sql : "COMMIT", until);
     return answer;
 }
 

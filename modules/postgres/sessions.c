@@ -52,7 +52,7 @@ int64_t pg_sessions_now(const struct pg_sessions *self)
 
 /* ---- create ---------------------------------------------------------------------------------- */
 
-static void add_usage(struct pg_params *params, const struct ethos_usage *usage)
+static void add_usage_params(struct pg_params *params, const struct ethos_usage *usage)
 {
     pg_add_number(params, usage->input_tokens);
     pg_add_number(params, usage->output_tokens);
@@ -63,8 +63,8 @@ static void add_usage(struct pg_params *params, const struct ethos_usage *usage)
     pg_add_number(params, usage->compactions);
 }
 
-static void add_session(struct pg_params *params, const struct ethos_session *session,
-                        const char *key_folded, const char *title_folded)
+static void add_session_params(struct pg_params *params, const struct ethos_session *session,
+                               const char *key_folded, const char *title_folded)
 {
     const char *texts[] = {session->id,      session->key,         session->platform,
                            session->model,   session->provider,    session->personality,
@@ -72,7 +72,7 @@ static void add_session(struct pg_params *params, const struct ethos_session *se
                            session->metadata};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         pg_add_text(params, texts[i]);
-    add_usage(params, &session->usage);
+    add_usage_params(params, &session->usage);
     pg_add_number(params, session->turns);
     pg_add_number(params, session->last_compaction_turn);
     pg_add_bool(params, session->pinned != 0);
@@ -83,8 +83,8 @@ static void add_session(struct pg_params *params, const struct ethos_session *se
     pg_add_text(params, session->user);
 }
 
-static int make(struct pg_sessions *self, const struct ethos_session *session, struct str *key,
-                struct str *title, struct ethos_error *error)
+static int create_session_row(struct pg_sessions *self, const struct ethos_session *session,
+                              struct str *key, struct str *title, struct ethos_error *error)
 {
     struct pg_change change;
     const char *key_folded, *title_folded = NULL;
@@ -95,7 +95,7 @@ static int make(struct pg_sessions *self, const struct ethos_session *session, s
         code = pg_fold(session->title, title, &title_folded, error);
     if (code != ETHOS_OK)
         return code;
-    add_session(&change.params, session, key_folded, title_folded);
+    add_session_params(&change.params, session, key_folded, title_folded);
     code = pg_change_send(self, &change, error);
     return code == ETHOS_EXISTS ? form_session_exists(session->key, error) : code;
 }
@@ -115,7 +115,7 @@ static int pg_create(struct ethos_sessions *sessions, const struct ethos_session
     form.session.id = session->id ? session->id : id;
     str_init(&key, FOLDED);
     str_init(&title, FOLDED);
-    code = make(self, &form.session, &key, &title, error);
+    code = create_session_row(self, &form.session, &key, &title, error);
     str_release(&key);
     str_release(&title);
     if (code == ETHOS_OK)
@@ -125,8 +125,8 @@ static int pg_create(struct ethos_sessions *sessions, const struct ethos_session
 
 /* ---- get, update, remove --------------------------------------------------------------------- */
 
-static int give(struct pg_sessions *self, enum pg_statement which, const char *name,
-                ethos_session_fn *each, void *arg, struct ethos_error *error)
+static int read_session_by_name(struct pg_sessions *self, enum pg_statement which, const char *name,
+                                ethos_session_fn *each, void *arg, struct ethos_error *error)
 {
     struct pg_params params = {0};
     PGresult *result;
@@ -151,13 +151,13 @@ static int give(struct pg_sessions *self, enum pg_statement which, const char *n
 static int pg_get(struct ethos_sessions *self, const char *id, ethos_session_fn *each, void *arg,
                   struct ethos_error *error)
 {
-    return give(pg_sessions_of(self), PG_S_GET, id, each, arg, error);
+    return read_session_by_name(pg_sessions_of(self), PG_S_GET, id, each, arg, error);
 }
 
 static int pg_get_by_key(struct ethos_sessions *self, const char *key, ethos_session_fn *each,
                          void *arg, struct ethos_error *error)
 {
-    return give(pg_sessions_of(self), PG_S_GET_BY_KEY, key, each, arg, error);
+    return read_session_by_name(pg_sessions_of(self), PG_S_GET_BY_KEY, key, each, arg, error);
 }
 
 static int send_for(struct pg_sessions *self, struct pg_change *change, const char *id,
@@ -196,7 +196,7 @@ static int pg_update(struct ethos_sessions *sessions, const char *id,
         pg_add_bool(params, *patch->pinned != 0);
     else
         pg_add_bytes(params, PG_BOOL, (struct ethos_view){0});
-    add_usage(params, patch->usage ? patch->usage : &none);
+    add_usage_params(params, patch->usage ? patch->usage : &none);
     if (code == ETHOS_OK)
         code = send_for(pg_sessions_of(sessions), &change, id, error);
     str_release(&folded);

@@ -12,7 +12,7 @@
 #include "base/system/os.h"
 #include "sessions.h"
 
-static int ask(struct pg_sessions *self, PGresult **out_result, struct ethos_error *error)
+static int query_changes(struct pg_sessions *self, PGresult **out_result, struct ethos_error *error)
 {
     struct pg_params params = {0};
     pg_add_text(&params, self->snapshot);
@@ -58,7 +58,7 @@ int pg_follow(struct ethos_sessions *sessions, ethos_follow_fn *each, void *arg,
     PGresult *result;
     int64_t now = os_monotonic_ms();
     *out_wait_ms = PG_FOLLOW_MS;
-    int code = ask(self, &result, error);
+    int code = query_changes(self, &result, error);
     if (code != ETHOS_OK)
         return code;
     const char *snapshot = pg_text(result, 0, 0);

@@ -11,15 +11,16 @@
 #include "core/sessions/check.h"
 #include "sessions.h"
 
-struct check {
+struct session_terms_check {
     struct pg_sessions *sessions;
     bool fix;
     ethos_finding_fn *each;
     void *arg;
 };
 
-static void report(const struct check *check, enum ethos_severity severity, const char *problem,
-                   const char *remedy)
+static void report_session_finding(const struct session_terms_check *check,
+                                   enum ethos_severity severity, const char *problem,
+                                   const char *remedy)
 {
     session_finding(check->each, check->arg, severity, "postgres sessions", problem, remedy);
 }
@@ -27,13 +28,13 @@ static void report(const struct check *check, enum ethos_severity severity, cons
 /* ---- sequences ------------------------------------------------------------------------------- */
 
 /* Where the last part ended. */
-struct place {
+struct check_position {
     char id[ETHOS_UUID_SIZE], time[64];
     int64_t number;
 };
 
-static int take_message(struct session_check *sequence, struct place *place, const PGresult *result,
-                        int row, struct ethos_error *error)
+static int take_message(struct session_check *sequence, struct check_position *place,
+                        const PGresult *result, int row, struct ethos_error *error)
 {
     const struct ethos_message message = {.role = pg_text(result, row, 1),
                                           .content = VIEW(""),
@@ -45,8 +46,8 @@ static int take_message(struct session_check *sequence, struct place *place, con
     return session_check_take(sequence, place->id, &message, error);
 }
 
-static int check_some(const struct check *check, struct session_check *sequence,
-                      struct place *place, int *out_count, struct ethos_error *error)
+static int check_some(const struct session_terms_check *check, struct session_check *sequence,
+                      struct check_position *place, int *out_count, struct ethos_error *error)
 {
     struct pg_params params = {0};
     PGresult *result;
@@ -64,10 +65,10 @@ static int check_some(const struct check *check, struct session_check *sequence,
     return code;
 }
 
-static int check_sequences(const struct check *check, struct ethos_error *error)
+static int check_sequences(const struct session_terms_check *check, struct ethos_error *error)
 {
     struct session_check sequence;
-    struct place place = {.number = 0};
+    struct check_position place = {.number = 0};
     int code = ETHOS_OK, count = PG_CHECKED;
     session_check_begin(&sequence, check->each, check->arg);
     while (code == ETHOS_OK && count == PG_CHECKED)
@@ -89,8 +90,8 @@ static int add_terms(struct pg_array *terms, struct str *text, struct ethos_view
     return ETHOS_OK;
 }
 
-static int compare(const struct check *check, struct pg_array *numbers, struct pg_array *terms,
-                   int64_t *wrong, struct ethos_error *error)
+static int compare_terms(const struct session_terms_check *check, struct pg_array *numbers,
+                         struct pg_array *terms, int64_t *wrong, struct ethos_error *error)
 {
     struct pg_params params = {0};
     PGresult *result;
@@ -107,8 +108,8 @@ static int compare(const struct check *check, struct pg_array *numbers, struct p
     return ETHOS_OK;
 }
 
-static int compare_some(const struct check *check, int64_t *place, int64_t *wrong, int *out_count,
-                        struct ethos_error *error)
+static int compare_some(const struct session_terms_check *check, int64_t *place, int64_t *wrong,
+                        int *out_count, struct ethos_error *error)
 {
     struct pg_params params = {0};
     struct pg_array numbers, terms;
@@ -130,14 +131,14 @@ static int compare_some(const struct check *check, int64_t *place, int64_t *wron
     }
     PQclear(result);
     if (code == ETHOS_OK && *out_count > 0)
-        code = compare(check, &numbers, &terms, wrong, error);
+        code = compare_terms(check, &numbers, &terms, wrong, error);
     pg_array_release(&numbers);
     pg_array_release(&terms);
     str_release(&text);
     return code;
 }
 
-static int check_words(const struct check *check, struct ethos_error *error)
+static int check_words(const struct session_terms_check *check, struct ethos_error *error)
 {
     int64_t place = 0, wrong = 0;
     int code = ETHOS_OK, count = PG_CHECKED;
@@ -148,8 +149,8 @@ static int check_words(const struct check *check, struct ethos_error *error)
         return code;
     snprintf(problem, sizeof problem, "the words of %" PRId64 " message%s are not as they read",
              wrong, wrong == 1 ? "" : "s");
-    report(check, check->fix ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, problem,
-           check->fix ? "put right" : "ethos doctor --fix puts it right");
+    report_session_finding(check, check->fix ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, problem,
+                           check->fix ? "put right" : "ethos doctor --fix puts it right");
     return ETHOS_OK;
 }
 
@@ -157,7 +158,7 @@ static int check_words(const struct check *check, struct ethos_error *error)
 int pg_sessions_check(struct ethos_sessions *sessions, int fix, ethos_finding_fn *each, void *arg,
                       struct ethos_error *error)
 {
-    const struct check check = {
+    const struct session_terms_check check = {
         .sessions = pg_sessions_of(sessions), .fix = fix != 0, .each = each, .arg = arg};
     struct ethos_error why = {0};
     int code = check_sequences(&check, &why);
@@ -166,6 +167,6 @@ int pg_sessions_check(struct ethos_sessions *sessions, int fix, ethos_finding_fn
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code != ETHOS_OK)
-        report(&check, ETHOS_FINDING_ERROR, why.text, *why.hint ? why.hint : NULL);
+        report_session_finding(&check, ETHOS_FINDING_ERROR, why.text, *why.hint ? why.hint : NULL);
     return ETHOS_OK;
 }

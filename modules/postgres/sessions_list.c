@@ -42,7 +42,8 @@ static void add_query(struct pg_params *params, const struct pages *self, const 
     pg_add_number(params, (int64_t)self->limit + 1);
 }
 
-static void add_place(struct pg_params *params, const struct cursor *cursor, const char *ahead)
+static void add_cursor_params(struct pg_params *params, const struct cursor *cursor,
+                              const char *ahead)
 {
     pg_add_text(params, ahead);
     if (cursor->counted) {
@@ -56,8 +57,8 @@ static void add_place(struct pg_params *params, const struct cursor *cursor, con
     pg_add_text(params, cursor->place);
 }
 
-static int ask(struct pages *self, const char *part, PGresult **out_result,
-               struct ethos_error *error)
+static int query_page(struct pages *self, const char *part, PGresult **out_result,
+                      struct ethos_error *error)
 {
     struct pg_params params = {0};
     struct str people;
@@ -65,7 +66,7 @@ static int ask(struct pages *self, const char *part, PGresult **out_result,
     str_init(&people, SIZE_MAX);
     clock_iso(pg_sessions_now(self->sessions) + AHEAD_MS, ahead);
     add_query(&params, self, part);
-    add_place(&params, &self->cursor, ahead);
+    add_cursor_params(&params, &self->cursor, ahead);
     int code = pg_add_people(&params, self->query->people, &people, error);
     if (code == ETHOS_OK)
         code = pg_sessions_ask(self->sessions, self->cursor.counted ? PG_S_LIST : PG_S_LIST_ON,
@@ -105,8 +106,8 @@ static int give_page(struct pages *self, const PGresult *result, ethos_session_f
     return code;
 }
 
-static int run_list(struct pages *self, ethos_session_fn *each, void *arg,
-                    struct ethos_error *error)
+static int list_sessions(struct pages *self, ethos_session_fn *each, void *arg,
+                         struct ethos_error *error)
 {
     struct str folded;
     const char *part;
@@ -114,7 +115,7 @@ static int run_list(struct pages *self, ethos_session_fn *each, void *arg,
     str_init(&folded, SIZE_MAX);
     int code = pg_fold(self->query->text, &folded, &part, error);
     if (code == ETHOS_OK)
-        code = ask(self, part, &result, error);
+        code = query_page(self, part, &result, error);
     str_release(&folded);
     if (code != ETHOS_OK)
         return code;
@@ -137,7 +138,7 @@ int pg_sessions_list(struct ethos_sessions *sessions, const struct ethos_session
         code = form_span(query->since, query->until, pg_sessions_now(self.sessions), &self.span,
                          error);
     if (code == ETHOS_OK && can_fit(query))
-        code = run_list(&self, each, arg, error);
+        code = list_sessions(&self, each, arg, error);
     if (code != ETHOS_OK)
         return code;
     out_cursor[0] = 0;

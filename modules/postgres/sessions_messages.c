@@ -67,7 +67,7 @@ static void said_release(struct said *self)
     str_release(&self->terms);
 }
 
-static void add_usage(struct pg_array *columns, const struct ethos_message *message)
+static void add_usage_columns(struct pg_array *columns, const struct ethos_message *message)
 {
     const struct ethos_usage *usage = &message->usage;
     const int64_t tokens[] = {usage->input_tokens, usage->output_tokens, usage->cache_read_tokens,
@@ -92,8 +92,8 @@ static int add_terms(struct said *self, struct ethos_view content, struct ethos_
     return ETHOS_OK;
 }
 
-static int add_message(struct said *self, const struct ethos_message *message, int64_t now,
-                       unsigned flags, struct ethos_error *error)
+static int add_message_columns(struct said *self, const struct ethos_message *message, int64_t now,
+                               unsigned flags, struct ethos_error *error)
 {
     struct pg_array *columns = self->columns;
     char id[ETHOS_UUID_SIZE], time[CLOCK_ISO_SIZE];
@@ -113,7 +113,7 @@ static int add_message(struct said *self, const struct ethos_message *message, i
     pg_array_bytes(&columns[CONTENT], message->content.data ? message->content : VIEW(""));
     for (int i = CALL; i <= TRACE; i++)
         pg_array_text(&columns[i], texts[i]);
-    add_usage(columns, message);
+    add_usage_columns(columns, message);
     pg_array_text(&columns[TIME], time);
     pg_array_bytes(&columns[KEEP], view_of(&keep, 1));
     return add_terms(self, message->content, error);
@@ -139,7 +139,7 @@ static int add_columns(struct pg_change *change, struct said *said, struct ethos
 /* ---- the sequence ---------------------------------------------------------------------------- */
 
 /* One change of what a session shows. */
-struct talk {
+struct session_change {
     const char *id;
     const char *from;      /* message that is hidden, and all after it; or NULL */
     const unsigned *turns; /* that are hidden, or NULL */
@@ -149,7 +149,8 @@ struct talk {
     int64_t version; /* that was looked at; -1: none */
 };
 
-static int judge(const struct talk *talk, const PGresult *tail, struct ethos_error *error)
+static int check_append_order(const struct session_change *talk, const PGresult *tail,
+                              struct ethos_error *error)
 {
     struct arena arena;
     int code = ETHOS_OK;
@@ -171,7 +172,8 @@ static int judge(const struct talk *talk, const PGresult *tail, struct ethos_err
     return code;
 }
 
-static int check_sequence(struct pg_sessions *self, struct talk *talk, struct ethos_error *error)
+static int check_sequence(struct pg_sessions *self, struct session_change *talk,
+                          struct ethos_error *error)
 {
     struct pg_params params = {0};
     PGresult *tail;
@@ -186,7 +188,7 @@ static int check_sequence(struct pg_sessions *self, struct talk *talk, struct et
         code = form_no_message(talk->from, error);
     } else {
         talk->version = pg_number(tail, 0, 0);
-        code = judge(talk, tail, error);
+        code = check_append_order(talk, tail, error);
     }
     PQclear(tail);
     return code;
@@ -194,7 +196,8 @@ static int check_sequence(struct pg_sessions *self, struct talk *talk, struct et
 
 /* ---- append, undo, rewind -------------------------------------------------------------------- */
 
-static void add_frame(struct pg_params *params, const struct talk *talk, const char *now)
+static void add_session_params(struct pg_params *params, const struct session_change *talk,
+                               const char *now)
 {
     pg_add_text(params, talk->id);
     if (talk->version >= 0)
@@ -210,7 +213,8 @@ static void add_frame(struct pg_params *params, const struct talk *talk, const c
 }
 
 /* Which id it is that is taken: one that is there, or one that was given twice. */
-static int name_taken(struct pg_sessions *self, const struct talk *talk, struct ethos_error *error)
+static int name_taken(struct pg_sessions *self, const struct session_change *talk,
+                      struct ethos_error *error)
 {
     size_t at = talk->count;
     int code = pg_taken(&self->sessions, talk->messages, talk->count, &at, error);
@@ -226,15 +230,16 @@ static int name_taken(struct pg_sessions *self, const struct talk *talk, struct 
 }
 
 /* One attempt: ETHOS_OK and PG_STALE when somebody else was faster. */
-static int attempt(struct pg_sessions *self, struct talk *talk, struct pg_change *change,
-                   struct said *said, const char *now, struct ethos_error *error)
+static int try_change(struct pg_sessions *self, struct session_change *talk,
+                      struct pg_change *change, struct said *said, const char *now,
+                      struct ethos_error *error)
 {
     int code = talk->flags & ETHOS_APPEND_CHECKED && talk->count > 0
                    ? check_sequence(self, talk, error)
                    : ETHOS_OK;
     change->params.count = 1;
     change->size = 0;
-    add_frame(&change->params, talk, now);
+    add_session_params(&change->params, talk, now);
     if (code == ETHOS_OK)
         code = add_columns(change, said, error);
     if (code == ETHOS_OK)
@@ -248,8 +253,8 @@ static int attempt(struct pg_sessions *self, struct talk *talk, struct pg_change
     return code;
 }
 
-static int say(struct pg_sessions *self, struct talk *talk, uint64_t *out_hidden,
-               struct ethos_error *error)
+static int append_or_replace(struct pg_sessions *self, struct session_change *talk,
+                             uint64_t *out_hidden, struct ethos_error *error)
 {
     struct pg_change change;
     struct said said;
@@ -264,9 +269,9 @@ static int say(struct pg_sessions *self, struct talk *talk, uint64_t *out_hidden
     clock_iso(now_ms, now);
     talk->version = -1;
     for (size_t i = 0; code == ETHOS_OK && i < talk->count; i++)
-        code = add_message(&said, &talk->messages[i], now_ms, talk->flags, error);
+        code = add_message_columns(&said, &talk->messages[i], now_ms, talk->flags, error);
     for (int i = 0; code == ETHOS_OK && i < PG_ATTEMPTS; i++) {
-        code = attempt(self, talk, &change, &said, now, error);
+        code = try_change(self, talk, &change, &said, now, error);
         if (code != ETHOS_OK || change.outcome == PG_DONE)
             break;
     }
@@ -281,24 +286,24 @@ static int say(struct pg_sessions *self, struct talk *talk, uint64_t *out_hidden
 int pg_append(struct ethos_sessions *sessions, const char *id, const struct ethos_message *messages,
               size_t count, unsigned flags, struct ethos_error *error)
 {
-    struct talk talk = {.id = id, .messages = messages, .count = count, .flags = flags};
-    return say(pg_sessions_of(sessions), &talk, NULL, error);
+    struct session_change talk = {.id = id, .messages = messages, .count = count, .flags = flags};
+    return append_or_replace(pg_sessions_of(sessions), &talk, NULL, error);
 }
 
 int pg_undo(struct ethos_sessions *sessions, const char *id, unsigned turns, uint64_t *out_count,
             struct ethos_error *error)
 {
-    struct talk talk = {.id = id, .turns = &turns};
-    return say(pg_sessions_of(sessions), &talk, out_count, error);
+    struct session_change talk = {.id = id, .turns = &turns};
+    return append_or_replace(pg_sessions_of(sessions), &talk, out_count, error);
 }
 
 int pg_rewind(struct ethos_sessions *sessions, const char *id, const char *message,
               const struct ethos_message *messages, size_t count, unsigned flags,
               uint64_t *out_hidden, struct ethos_error *error)
 {
-    struct talk talk = {
+    struct session_change talk = {
         .id = id, .from = message, .messages = messages, .count = count, .flags = flags};
-    return say(pg_sessions_of(sessions), &talk, out_hidden, error);
+    return append_or_replace(pg_sessions_of(sessions), &talk, out_hidden, error);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

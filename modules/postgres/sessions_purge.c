@@ -70,7 +70,7 @@ static int mark_values(const struct purging *self, const char *session, struct v
     return ETHOS_OK;
 }
 
-static void add_text(struct pg_params *params, struct ethos_view text)
+static void add_text_param(struct pg_params *params, struct ethos_view text)
 {
     pg_add_bytes(params, PG_TEXT, text);
 }
@@ -94,7 +94,7 @@ static int rewrite_message(struct purging *self, int64_t number, const struct va
     pg_add_number(&change.params, number);
     pg_add_bytes(&change.params, PG_BYTEA, values[CONTENT].now);
     for (int i = TOOL; i < COLUMNS; i++)
-        add_text(&change.params, values[i].now);
+        add_text_param(&change.params, values[i].now);
     pg_add_text(&change.params, whole ? terms.data : NULL);
     for (int i = 0; i < COLUMNS; i++)
         change.size += values[i].now.size;
@@ -140,11 +140,11 @@ static int rewrite_session(struct purging *self, const char *id, const struct va
     str_init(&folded, SIZE_MAX);
     code = pg_fold(values[TITLE].now.data, &folded, &title, error);
     pg_add_text(&change.params, id);
-    add_text(&change.params, values[TITLE].now);
+    add_text_param(&change.params, values[TITLE].now);
     pg_add_text(&change.params, title);
-    add_text(&change.params, values[METADATA].now);
-    add_text(&change.params, values[TITLE].old);
-    add_text(&change.params, values[METADATA].old);
+    add_text_param(&change.params, values[METADATA].now);
+    add_text_param(&change.params, values[TITLE].old);
+    add_text_param(&change.params, values[METADATA].old);
     if (code == ETHOS_OK)
         code = pg_change_send(self->sessions, &change, error);
     str_release(&folded);
@@ -188,7 +188,7 @@ static int purge_key(struct purging *self, const PGresult *result, int row,
     if (code == ETHOS_OK && held && !self->dry_run) {
         code = pg_change_init(&change, PG_S_PURGE_KEY, prefix, error);
         pg_add_text(&change.params, prefix);
-        add_text(&change.params, name.now);
+        add_text_param(&change.params, name.now);
         if (code == ETHOS_OK)
             code = pg_change_send(self->sessions, &change, error);
     }

@@ -24,7 +24,7 @@ enum {
     COLUMN_NUMBER
 };
 
-struct run {
+struct search_run {
     struct pg_sessions *sessions;
     struct search_show show;
     struct str words, whole, exact, best, people;
@@ -52,8 +52,8 @@ static const char *bound(int64_t ms, int64_t none, char out[CLOCK_ISO_SIZE])
     return out;
 }
 
-static int ask(struct run *run, const struct window *window, PGresult **out_result,
-               struct ethos_error *error)
+static int query_window(struct search_run *run, const struct window *window, PGresult **out_result,
+                        struct ethos_error *error)
 {
     const struct ethos_search *search = run->show.search;
     struct pg_params params = {0};
@@ -96,7 +96,7 @@ static void measure(const PGresult *result, struct window *window, struct window
         memcpy(next->time, time, strlen(time) + 1);
 }
 
-static int show_rows(struct run *run, const PGresult *result, struct ethos_error *error)
+static int show_rows(struct search_run *run, const PGresult *result, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     run->sessions->giving = true;
@@ -114,7 +114,7 @@ static int show_rows(struct run *run, const PGresult *result, struct ethos_error
  * Above SEARCH_RANKED the newest are ranked; if too few of those are as typed, older ones that are
  * come first.
  */
-static bool want_best(const struct run *run, const struct window *window)
+static bool want_best(const struct search_run *run, const struct window *window)
 {
     return !run->show.search->newest && window->found == SEARCH_RANKED &&
            window->best < (int64_t)run->show.limit;
@@ -124,13 +124,14 @@ static bool want_best(const struct run *run, const struct window *window)
  * Window after window, until enough was shown; first: what comes before all of them is not known
  * yet.
  */
-static int show_windows(struct run *run, const char *words, bool first, struct ethos_error *error)
+static int show_windows(struct search_run *run, const char *words, bool first,
+                        struct ethos_error *error)
 {
     struct window window = {.words = words}, next = {.bounded = false};
     int code = ETHOS_OK;
     while (code == ETHOS_OK && !search_show_full(&run->show)) {
         PGresult *result;
-        code = ask(run, &window, &result, error);
+        code = query_window(run, &window, &result, error);
         if (code != ETHOS_OK)
             break;
         measure(result, &window, &next);
@@ -157,7 +158,7 @@ static bool can_fit(const struct ethos_search *search)
     return form_texts(texts, sizeof texts / sizeof *texts, NULL) == ETHOS_OK;
 }
 
-static int write_queries(struct run *run, struct ethos_error *error)
+static int write_queries(struct search_run *run, struct ethos_error *error)
 {
     int codes[] = {pg_terms_query(&run->show.query, &run->words),
                    pg_terms_whole(&run->show.query, &run->whole),
@@ -175,7 +176,7 @@ static int write_queries(struct run *run, struct ethos_error *error)
 int pg_search(struct ethos_sessions *sessions, const struct ethos_search *search,
               ethos_hit_fn *each, void *arg, struct ethos_error *error)
 {
-    struct run run = {.sessions = pg_sessions_of(sessions)};
+    struct search_run run = {.sessions = pg_sessions_of(sessions)};
     struct str *const texts[] = {&run.words, &run.whole, &run.exact, &run.best, &run.people};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         str_init(texts[i], SIZE_MAX);

@@ -146,7 +146,7 @@ static void put_stem(struct str *out, struct ethos_view stem, bool own)
 }
 
 /* The word as it was typed, or by its stem, and never as a start; exact: not by its stem. */
-static void put_alike(struct str *out, const struct query_word *word, bool exact)
+static void write_word_or_stem(struct str *out, const struct query_word *word, bool exact)
 {
     str_addc(out, '(');
     if (word->one) // begins pairs, or ends a run
@@ -180,7 +180,7 @@ static void put_term(struct str *out, const struct query_term *term)
         if (single)
             put_loosely(out, &term->words[i]);
         else
-            put_alike(out, &term->words[i], false);
+            write_word_or_stem(out, &term->words[i], false);
     }
 }
 
@@ -198,7 +198,7 @@ int pg_terms_whole(const struct query *query, struct str *out)
     for (size_t i = 0; i < query->count; i++) {
         for (size_t j = 0; j < query->terms[i].count && listed < QUERY_MAX_WORDS; j++) {
             str_adds(out, listed++ ? "<->" : "");
-            put_alike(out, &query->terms[i].words[j], false);
+            write_word_or_stem(out, &query->terms[i].words[j], false);
         }
     }
     return str_code(out);
@@ -210,7 +210,7 @@ int pg_terms_exact(const struct query *query, struct str *out)
         const struct query_term *term = &query->terms[i];
         for (size_t j = 0; term->phrase && j < term->count; j++) {
             str_adds(out, j ? "<->" : out->size ? "&" : "");
-            put_alike(out, &term->words[j], true);
+            write_word_or_stem(out, &term->words[j], true);
         }
     }
     return str_code(out);

@@ -50,7 +50,7 @@ static void forget_some(struct pg_sessions *self)
         PQclear(result);
 }
 
-static enum pg_answer send_once(struct pg_sessions *self, struct pg_change *change)
+static enum pg_answer send_change_once(struct pg_sessions *self, struct pg_change *change)
 {
     PGresult *result;
     enum pg_answer answer = pg_say_sized(&self->store->link, change->which, &change->params,
@@ -64,8 +64,8 @@ static enum pg_answer send_once(struct pg_sessions *self, struct pg_change *chan
 }
 
 /* Was not done, after an answer that was lost; code: why not. */
-static int look_back(struct pg_sessions *self, struct pg_change *change, int code, uint32_t ms,
-                     struct ethos_error *error)
+static int check_lost_write(struct pg_sessions *self, struct pg_change *change, int code,
+                            uint32_t ms, struct ethos_error *error)
 {
     struct pg_link *link = &self->store->link;
     struct pg_params params = {0};
@@ -94,12 +94,12 @@ static int send_until_known(struct pg_sessions *self, struct pg_change *change,
         int code = (lost ? pg_link_wait : pg_link_ready)(link, until, error);
         if (code != ETHOS_OK)
             return lost ? pg_not_known(change->subject, link->message, error) : code;
-        enum pg_answer answer = send_once(self, change);
+        enum pg_answer answer = send_change_once(self, change);
         bool taken = answer == PG_REFUSED && strcmp(link->sqlstate, "23505") == 0;
         if (answer == PG_ANSWERED || taken) {
             code = taken ? ETHOS_EXISTS : ETHOS_OK;
             bool done = !taken && change->outcome == PG_DONE;
-            return done || !lost ? code : look_back(self, change, code, patience, error);
+            return done || !lost ? code : check_lost_write(self, change, code, patience, error);
         }
         if (answer == PG_LOST && !lost) {
             until = pg_until(patience);

@@ -27,7 +27,7 @@ static const struct {
 static const char *const defaults[][2] = {
     {"keepalives_idle", "30"}, {"keepalives_interval", "10"}, {"keepalives_count", "3"}};
 
-static const char *setting(const struct ethos_setup *setup, const char *name)
+static const char *pg_setup_value(const struct ethos_setup *setup, const char *name)
 {
     for (size_t i = setup->setting_count; i-- > 0;)
         if (strcmp(setup->settings[i].name, name) == 0)
@@ -73,8 +73,8 @@ static int not_a_string(const char *option, struct ethos_error *error)
 }
 
 /* libpq marks what is not to be shown. */
-static int take(struct pg_target *target, const char *option, const PQconninfoOption *given,
-                struct ethos_error *error)
+static int copy_option(struct pg_target *target, const char *option, const PQconninfoOption *given,
+                       struct ethos_error *error)
 {
     for (; given->keyword; given++) {
         if (!given->val || !*given->val)
@@ -98,17 +98,17 @@ static int take_string(struct pg_target *target, const char *option, const char 
     PQfreemem(complaint);
     if (!given)
         return not_a_string(option, error);
-    int code = take(target, option, given, error);
+    int code = copy_option(target, option, given, error);
     PQconninfoFree(given);
     return code;
 }
 
-static int add_rest(struct pg_settings *self, struct pg_target *target,
-                    const struct ethos_setup *setup, struct ethos_error *error)
+static int add_ethos_settings(struct pg_settings *self, struct pg_target *target,
+                              const struct ethos_setup *setup, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; i < sizeof passed / sizeof *passed && code == ETHOS_OK; i++) {
-        const char *value = setting(setup, passed[i].option);
+        const char *value = pg_setup_value(setup, passed[i].option);
         if (value && *value)
             code = set(target, passed[i].keyword, value);
     }
@@ -127,8 +127,8 @@ static int add_rest(struct pg_settings *self, struct pg_target *target,
 static int make_target(struct pg_settings *self, struct pg_target *target, const char *option,
                        const struct ethos_setup *setup, struct ethos_error *error)
 {
-    int code = take_string(target, option, setting(setup, option), error);
-    return code == ETHOS_OK ? add_rest(self, target, setup, error) : code;
+    int code = take_string(target, option, pg_setup_value(setup, option), error);
+    return code == ETHOS_OK ? add_ethos_settings(self, target, setup, error) : code;
 }
 
 /* ---- single values --------------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ static int read_schema(struct pg_settings *self, const char *name, struct ethos_
 static int read_ms(const struct ethos_setup *setup, const char *option, uint32_t *out,
                    struct ethos_error *error)
 {
-    const char *value = setting(setup, option);
+    const char *value = pg_setup_value(setup, option);
     if (!value)
         return ETHOS_OK;
     long long ms = strtoll(value, NULL, 10);
@@ -191,16 +191,16 @@ static int check_ssl_mode(const char *mode, struct ethos_error *error)
 static int read_values(struct pg_settings *self, const struct ethos_setup *setup,
                        struct ethos_error *error)
 {
-    const char *schema = setting(setup, "schema"), *pooled = setting(setup, "pooled");
+    const char *schema = pg_setup_value(setup, "schema"), *pooled = pg_setup_value(setup, "pooled");
     int code = read_schema(self, schema ? schema : "ethos", error);
     if (code == ETHOS_OK)
         code = read_ms(setup, "statementTimeoutMs", &self->statement_ms, error);
     if (code == ETHOS_OK)
         code = read_ms(setup, "connectTimeoutMs", &self->connect_ms, error);
     if (code == ETHOS_OK)
-        code = check_ssl_mode(setting(setup, "sslmode"), error);
+        code = check_ssl_mode(pg_setup_value(setup, "sslmode"), error);
     if (code == ETHOS_OK)
-        code = read_password(self, setting(setup, "password"), error);
+        code = read_password(self, pg_setup_value(setup, "password"), error);
     self->pooled = pooled && strcmp(pooled, "true") == 0;
     self->fast = setup->flags & ETHOS_SETUP_FAST;
     self->reach = reach_make(setup);
@@ -210,7 +210,7 @@ static int read_values(struct pg_settings *self, const struct ethos_setup *setup
 int pg_settings_read(struct pg_settings *self, const struct ethos_setup *setup,
                      struct ethos_error *error)
 {
-    const char *url = setting(setup, "url"), *direct = setting(setup, "directUrl");
+    const char *url = pg_setup_value(setup, "url"), *direct = pg_setup_value(setup, "directUrl");
     *self = (struct pg_settings){.statement_ms = ETHOS_LOCK_DEADLINE_MS,
                                  .connect_ms = ETHOS_LOCK_DEADLINE_MS,
                                  .deadline_ms = setup->deadline_ms ? setup->deadline_ms

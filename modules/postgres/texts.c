@@ -23,9 +23,9 @@ static int reserve(const struct ethos_host *host, struct ethos_text *text, size_
 }
 
 /* The end of a text of so many bytes. */
-static int give(const struct ethos_host *host, struct ethos_view end, uint64_t total,
-                int64_t time_ms, const char *revision, struct ethos_text *out,
-                struct ethos_error *error)
+static int write_tail(const struct ethos_host *host, struct ethos_view end, uint64_t total,
+                      int64_t time_ms, const char *revision, struct ethos_text *out,
+                      struct ethos_error *error)
 {
     int code = reserve(host, out, end.size, error);
     if (code != ETHOS_OK)
@@ -101,7 +101,7 @@ static int ask_many(struct pg_store *self, const struct ethos_read_how *how,
 }
 
 /* The row that holds it, or -1. */
-static int find_row(const PGresult *result, const struct ethos_section *section)
+static int find_section_row(const PGresult *result, const struct ethos_section *section)
 {
     for (int row = 0; row < PQntuples(result); row++) {
         if (strcmp(pg_text(result, row, 1), section->key) == 0 &&
@@ -111,16 +111,16 @@ static int find_row(const PGresult *result, const struct ethos_section *section)
     return -1;
 }
 
-static void take_text(const struct ethos_host *host, const PGresult *result,
-                      struct ethos_section *section)
+static void read_section_text(const struct ethos_host *host, const PGresult *result,
+                              struct ethos_section *section)
 {
-    int row = find_row(result, section);
+    int row = find_section_row(result, section);
     if (row < 0)
         section->code = err_set(&section->error, ETHOS_NOTFOUND, "%s: not found", section->key);
     else
-        section->code = give(host, pg_bytes(result, row, 5), (uint64_t)pg_number(result, row, 2),
-                             pg_number(result, row, 3), pg_text(result, row, 4), &section->text,
-                             &section->error);
+        section->code = write_tail(host, pg_bytes(result, row, 5),
+                                   (uint64_t)pg_number(result, row, 2), pg_number(result, row, 3),
+                                   pg_text(result, row, 4), &section->text, &section->error);
 }
 
 int pg_gather(struct ethos_store *store, const struct ethos_read_how *how,
@@ -135,7 +135,7 @@ int pg_gather(struct ethos_store *store, const struct ethos_read_how *how,
     if (code != ETHOS_OK)
         return code;
     for (size_t i = 0; i < count; i++)
-        take_text(self->host, result, &sections[i]);
+        read_section_text(self->host, result, &sections[i]);
     PQclear(result);
     return ETHOS_OK;
 }
@@ -207,14 +207,14 @@ int pg_scopes(struct ethos_store *store, ethos_scope_fn *each, void *arg, struct
 enum { FETCHED_VERSION, FETCHED_TEXT, FETCHED_RECORD };
 
 /* Rows mostly come in the order in which they were asked for: each is looked for after the last. */
-struct taking {
+struct row_reading {
     const struct ethos_host *host;
     const PGresult *result;
     struct ethos_fetch *fetch;
     size_t next_edit, next_record;
 };
 
-static struct ethos_text *find_edit(struct taking *taking, const char *key)
+static struct ethos_text *find_edit(struct row_reading *taking, const char *key)
 {
     struct ethos_fetch *fetch = taking->fetch;
     for (size_t i = 0; i < fetch->count; i++) {
@@ -227,7 +227,7 @@ static struct ethos_text *find_edit(struct taking *taking, const char *key)
     return NULL;
 }
 
-static struct ethos_text *find_record(struct taking *taking, const char *id)
+static struct ethos_text *find_record(struct row_reading *taking, const char *id)
 {
     struct ethos_fetch *fetch = taking->fetch;
     for (size_t i = 0; i < fetch->op_count; i++) {
@@ -240,7 +240,7 @@ static struct ethos_text *find_record(struct taking *taking, const char *id)
     return NULL;
 }
 
-static int take_row(struct taking *taking, int row, struct ethos_error *error)
+static int read_text_row(struct row_reading *taking, int row, struct ethos_error *error)
 {
     const PGresult *result = taking->result;
     int64_t kind = pg_number(result, row, 0), number = pg_number(result, row, 2);
@@ -251,17 +251,17 @@ static int take_row(struct taking *taking, int row, struct ethos_error *error)
     if (kind == FETCHED_VERSION)
         taking->fetch->version = (uint64_t)number;
     else if (kind == FETCHED_TEXT && (out = find_edit(taking, name)))
-        code = give(taking->host, content, content.size, number, pg_text(result, row, 3), out,
-                    error);
+        code = write_tail(taking->host, content, content.size, number, pg_text(result, row, 3), out,
+                          error);
     while (kind == FETCHED_RECORD && code == ETHOS_OK && (out = find_record(taking, name)))
-        code = give(taking->host, content, content.size, number, NULL, out, error);
+        code = write_tail(taking->host, content, content.size, number, NULL, out, error);
     return code;
 }
 
 static int take_rows(const struct ethos_host *host, const PGresult *result,
                      struct ethos_fetch *fetch, struct ethos_error *error)
 {
-    struct taking taking = {.host = host, .result = result, .fetch = fetch};
+    struct row_reading taking = {.host = host, .result = result, .fetch = fetch};
     int code = ETHOS_OK;
     fetch->version = 0;
     for (size_t i = 0; i < fetch->count; i++)
@@ -269,7 +269,7 @@ static int take_rows(const struct ethos_host *host, const PGresult *result,
     for (size_t i = 0; i < fetch->op_count; i++)
         give_none(host, &fetch->records[i]);
     for (int row = 0; code == ETHOS_OK && row < PQntuples(result); row++)
-        code = take_row(&taking, row, error);
+        code = read_text_row(&taking, row, error);
     return code;
 }
 

@@ -18,7 +18,8 @@
 /* ---- versions -------------------------------------------------------------------------------- */
 
 /* Both are sorted by name, and no scope ever goes. */
-static int compare(const PGresult *before, const PGresult *now, ethos_scope_fn *each, void *arg)
+static int compare_scopes(const PGresult *before, const PGresult *now, ethos_scope_fn *each,
+                          void *arg)
 {
     int code = ETHOS_OK, old = 0;
     for (int row = 0; code == ETHOS_OK && row < PQntuples(now); row++) {
@@ -36,7 +37,7 @@ static int compare(const PGresult *before, const PGresult *now, ethos_scope_fn *
 /* Tells what is another one than last time, if there was one, and keeps these; else it is told again. */
 static int take_versions(struct pg_watch *watch, PGresult *now, ethos_scope_fn *each, void *arg)
 {
-    int code = watch->versions ? compare(watch->versions, now, each, arg) : ETHOS_OK;
+    int code = watch->versions ? compare_scopes(watch->versions, now, each, arg) : ETHOS_OK;
     PQclear(code == ETHOS_OK ? watch->versions : now);
     if (code == ETHOS_OK)
         watch->versions = now;
@@ -147,7 +148,7 @@ static int look_step(struct pg_store *self, ethos_scope_fn *each, void *arg)
 }
 
 /* As far as it goes without waiting. */
-static bool step(struct pg_store *self)
+static bool step_watch(struct pg_store *self)
 {
     struct pg_link *link = &self->watch.link;
     if (link->conn && link->pid != getpid())
@@ -157,20 +158,20 @@ static bool step(struct pg_store *self)
     return link->state == PG_READY && listen_step(self);
 }
 
-static bool begin(struct pg_store *self)
+static bool begin_listening(struct pg_store *self)
 {
     int64_t until = pg_until(self->settings.deadline_ms);
     struct pg_link *link = &self->watch.link;
-    bool listening = step(self);
+    bool listening = step_watch(self);
     while (!listening && os_monotonic_ms() < until) {
         struct pollfd fd = {link->conn ? PQsocket(link->conn) : -1, POLLIN, 0};
         os_poll(&fd, 1, PG_FIRST_PAUSE_MS);
-        listening = step(self);
+        listening = step_watch(self);
     }
     return listening;
 }
 
-static int tell(struct pg_store *self, ethos_scope_fn *each, void *arg)
+static int report_changed_scopes(struct pg_store *self, ethos_scope_fn *each, void *arg)
 {
     PGnotify *notice;
     char last[ETHOS_MAX_SCOPE] = "";
@@ -196,7 +197,7 @@ static int watch_by_listening(struct pg_store *self, ethos_scope_fn *each, void 
     struct pg_watch *watch = &self->watch;
     bool first = !watch->began, listened = watch->listening;
     int code = ETHOS_OK;
-    if (first ? begin(self) : step(self)) {
+    if (first ? begin_listening(self) : step_watch(self)) {
         if (!first && !listened)
             code = each(arg, NULL);
         watch->told_down = false;
@@ -204,7 +205,8 @@ static int watch_by_listening(struct pg_store *self, ethos_scope_fn *each, void 
         if (code == ETHOS_OK)
             code = look_step(self, each, arg);
         if (code == ETHOS_OK && watch->listening)
-            code = tell(self, each, arg); // the last: what came behind an answer is told, too
+            code = report_changed_scopes(self, each,
+                                         arg); // the last: what came behind an answer is told, too
         *out_fd = watch->link.conn ? PQsocket(watch->link.conn) : -1;
         *out_wait_ms = code == ETHOS_OK ? wait_for_look(watch) : PG_FIRST_PAUSE_MS;
         return code;
@@ -236,7 +238,7 @@ static int watch_by_looking(struct pg_store *self, ethos_scope_fn *each, void *a
 /* ---- both ------------------------------------------------------------------------------------ */
 
 /* Whether a pooler stands between is known once the store itself has a connection. */
-static enum pg_watching choose(struct pg_store *self)
+static enum pg_watching choose_watching(struct pg_store *self)
 {
     uint32_t ms = self->watch.began ? PG_POLL_PATIENCE_MS : self->settings.deadline_ms;
     struct ethos_error error;
@@ -260,7 +262,7 @@ int pg_store_watch(struct ethos_store *store, ethos_scope_fn *each, void *arg, i
     *out_fd = -1;
     *out_wait_ms = PG_POLL_MS;
     if (watch->how == PG_UNDECIDED)
-        watch->how = choose(self);
+        watch->how = choose_watching(self);
     if (watch->how == PG_LISTENS)
         code = watch_by_listening(self, each, arg, out_fd, out_wait_ms);
     else if (watch->how == PG_LOOKS)

@@ -11,14 +11,14 @@
 
 static const char hint[] = "redis://host:port/db or unix:/path";
 
-static int refuse(struct ethos_error *error, const char *why)
+static int refuse_address(struct ethos_error *error, const char *why)
 {
     return err_hint(error, err_set(error, ETHOS_INVALID, "memory.options.url: %s", why), "%s",
                     hint);
 }
 
 /* Copies a part that must fit and must not be empty. */
-static bool take(struct ethos_view part, char *out, size_t size)
+static bool copy_address_part(struct ethos_view part, char *out, size_t size)
 {
     if (part.size == 0 || part.size >= size)
         return false;
@@ -30,14 +30,14 @@ static bool take(struct ethos_view part, char *out, size_t size)
 static bool take_number(struct ethos_view part, unsigned long least, unsigned long most, char *out,
                         size_t size)
 {
-    if (!take(part, out, size) || strspn(out, "0123456789") != part.size)
+    if (!copy_address_part(part, out, size) || strspn(out, "0123456789") != part.size)
         return false;
     unsigned long number = strtoul(out, NULL, 10);
     return number >= least && number <= most;
 }
 
 /* Takes what follows the last `mark` off v; absent when there is none. */
-static struct ethos_view cut(struct ethos_view *v, char mark)
+static struct ethos_view cut_after_last(struct ethos_view *v, char mark)
 {
     const char *at = v->size ? memrchr(v->data, mark, v->size) : NULL;
     if (!at)
@@ -47,52 +47,52 @@ static struct ethos_view cut(struct ethos_view *v, char mark)
     return tail;
 }
 
-static int parse_socket(struct ethos_view rest, struct place *out, struct ethos_error *error)
+static int parse_socket(struct ethos_view rest, struct redis_place *out, struct ethos_error *error)
 {
-    struct ethos_view path = rest, option = cut(&path, '?');
+    struct ethos_view path = rest, option = cut_after_last(&path, '?');
     if (option.data && (!view_starts(option, VIEW("db=")) ||
                         !take_number(view_from(option, 3), 0, MAX_DB, out->db, sizeof out->db)))
-        return refuse(error, "after the ? stands db= and a number");
-    if (!take(path, out->path, sizeof out->path) || path.data[0] != '/')
-        return refuse(error, "the path of a socket is absolute and at most 107 bytes long");
+        return refuse_address(error, "after the ? stands db= and a number");
+    if (!copy_address_part(path, out->path, sizeof out->path) || path.data[0] != '/')
+        return refuse_address(error, "the path of a socket is absolute and at most 107 bytes long");
     snprintf(out->shown, sizeof out->shown, "unix:%s", out->path);
     return ETHOS_OK;
 }
 
-static int parse_host(struct ethos_view rest, struct place *out, struct ethos_error *error)
+static int parse_host(struct ethos_view rest, struct redis_place *out, struct ethos_error *error)
 {
     if (memchr(rest.data, '@', rest.size)) {
-        refuse(error, "user and password do not belong into the address");
+        refuse_address(error, "user and password do not belong into the address");
         return err_hint(error, ETHOS_INVALID,
                         "memory.options.user and memory.options.passwordFile");
     }
-    struct ethos_view host = rest, db = cut(&host, '/');
+    struct ethos_view host = rest, db = cut_after_last(&host, '/');
     if (db.size && !take_number(db, 0, MAX_DB, out->db, sizeof out->db))
-        return refuse(error, "after the host stands the number of a database");
+        return refuse_address(error, "after the host stands the number of a database");
     struct ethos_view port = {0};
     bool bracketed = view_ends(host, VIEW("]"));
     if (!bracketed)
-        port = cut(&host, ':');
+        port = cut_after_last(&host, ':');
     if (port.data && !take_number(port, 1, 65535, out->port, sizeof out->port))
-        return refuse(error, "a port is a number from 1 to 65535");
+        return refuse_address(error, "a port is a number from 1 to 65535");
     if (view_starts(host, VIEW("[")) && view_ends(host, VIEW("]")))
         host = view_of(host.data + 1, host.size - 2);
-    if (!take(host, out->host, sizeof out->host))
-        return refuse(error, "there is no host in it");
+    if (!copy_address_part(host, out->host, sizeof out->host))
+        return refuse_address(error, "there is no host in it");
     snprintf(out->shown, sizeof out->shown, "%s port %s", out->host, out->port);
     return ETHOS_OK;
 }
 
-int place_parse(const char *url, struct place *out_place, struct ethos_error *error)
+int place_parse(const char *url, struct redis_place *out_place, struct ethos_error *error)
 {
     struct ethos_view v = view_str(url);
-    *out_place = (struct place){.port = "6379", .db = "0"};
+    *out_place = (struct redis_place){.port = "6379", .db = "0"};
     if (view_starts(v, VIEW("unix:")))
         return parse_socket(view_from(v, 5), out_place, error);
     if (view_starts(v, VIEW("redis://")))
         return parse_host(view_from(v, 8), out_place, error);
     if (!view_starts(v, VIEW("rediss://")))
-        return refuse(error, "not the address of a Redis server");
+        return refuse_address(error, "not the address of a Redis server");
     int code = err_set(error, ETHOS_UNSUPPORTED,
                        "memory.options.url: rediss:// (TLS) is not supported by this hiredis");
     return err_hint(error, code,

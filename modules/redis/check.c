@@ -11,7 +11,7 @@
 
 #define CLOCK_MS 5000 /* how far the clocks may be apart */
 
-struct look {
+struct redis_check {
     struct redis *self;
     ethos_finding_fn *each;
     void *arg;
@@ -19,8 +19,8 @@ struct look {
     char subject[300];
 };
 
-static void tell(const struct look *look, enum ethos_severity severity, const char *problem,
-                 const char *remedy)
+static void report_redis_finding(const struct redis_check *look, enum ethos_severity severity,
+                                 const char *problem, const char *remedy)
 {
     const struct ethos_finding finding = {severity, look->subject, problem, remedy};
     look->each(look->arg, &finding);
@@ -28,7 +28,7 @@ static void tell(const struct look *look, enum ethos_severity severity, const ch
 
 /* ---- settings ------------------------------------------------------------------------------- */
 
-static void look_at_settings(const struct look *look)
+static void look_at_settings(const struct redis_check *look)
 {
     const struct server *server = &look->self->server;
     const struct {
@@ -69,7 +69,7 @@ static void look_at_settings(const struct look *look)
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].bad)
-            tell(look, rules[i].severity, rules[i].problem, rules[i].remedy);
+            report_redis_finding(look, rules[i].severity, rules[i].problem, rules[i].remedy);
 }
 
 /* ---- rights --------------------------------------------------------------------------------- */
@@ -99,11 +99,11 @@ static const char *const probes[][7] = {
 };
 #define PROBES (sizeof probes / sizeof *probes)
 
-static int probe(const struct look *look, const char *const words[7], redisReply **out_reply,
-                 struct ethos_error *error)
+static int run_probe_script(const struct redis_check *look, const char *const words[7],
+                            redisReply **out_reply, struct ethos_error *error)
 {
     struct redis *self = look->self;
-    struct request request;
+    struct redis_request request;
     request_init(&request);
     for (size_t i = 0; i < 7 && words[i]; i++) {
         if (strcmp(words[i], "%s") == 0)
@@ -129,13 +129,13 @@ static void add_name_to_list(struct str *names, const char *name)
 }
 
 /* Asks for each of our commands; those that are denied, and those that the server does not know. */
-static int try_commands(const struct look *look, struct str *denied, struct str *unknown,
+static int try_commands(const struct redis_check *look, struct str *denied, struct str *unknown,
                         struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < PROBES; i++) {
         redisReply *reply = NULL;
-        code = probe(look, probes[i], &reply, error);
+        code = run_probe_script(look, probes[i], &reply, error);
         if (code == ETHOS_OK && starts(reply, "NOPERM"))
             add_name_to_list(denied, probes[i][0]);
         else if (code == ETHOS_OK && starts(reply, "ERR unknown command"))
@@ -147,7 +147,7 @@ static int try_commands(const struct look *look, struct str *denied, struct str 
     return code;
 }
 
-static void tell_commands(const struct look *look, const struct str *denied,
+static void tell_commands(const struct redis_check *look, const struct str *denied,
                           const struct str *unknown)
 {
     char problem[PROBES * 16 + 160], remedy[REFUSAL_RIGHTS_SIZE];
@@ -157,15 +157,15 @@ static void tell_commands(const struct look *look, const struct str *denied,
              "this user may not use %s on keys of %s:", denied->size ? denied->data : "",
              self->prefix);
     if (denied->size > 0)
-        tell(look, ETHOS_FINDING_ERROR, problem, remedy);
+        report_redis_finding(look, ETHOS_FINDING_ERROR, problem, remedy);
     snprintf(problem, sizeof problem, "it lacks %s, which a store needs",
              unknown->size ? unknown->data : "");
     if (unknown->size > 0)
-        tell(look, ETHOS_FINDING_ERROR, problem, REFUSAL_RENAMED);
+        report_redis_finding(look, ETHOS_FINDING_ERROR, problem, REFUSAL_RENAMED);
 }
 
 /* ETHOS_DENIED when a command cannot be used: it was told. */
-static int look_at_commands(const struct look *look, struct ethos_error *error)
+static int look_at_commands(const struct redis_check *look, struct ethos_error *error)
 {
     struct str denied, unknown;
     str_init(&denied, REDIS_MAX_REQUEST);
@@ -184,15 +184,15 @@ static int look_at_commands(const struct look *look, struct ethos_error *error)
 
 /* ---- the clock ------------------------------------------------------------------------------ */
 
-static int look_at_clock(const struct look *look, struct ethos_error *error)
+static int look_at_clock(const struct redis_check *look, struct ethos_error *error)
 {
     struct redis *self = look->self;
-    struct request request;
+    struct redis_request request;
     redisReply *reply = NULL;
     char problem[120];
     request_init(&request);
     request_say(&request, 1, "TIME");
-    int code = ask(self, &request, &reply, error);
+    int code = redis_ask(self, &request, &reply, error);
     request_release(&request);
     if (code == ETHOS_DENIED) // what nobody may know is no fault
         return ETHOS_OK;
@@ -202,7 +202,8 @@ static int look_at_clock(const struct look *look, struct ethos_error *error)
         snprintf(problem, sizeof problem, "its clock is %" PRId64 " seconds %s this one",
                  (apart < 0 ? -apart : apart) / 1000, apart < 0 ? "behind" : "ahead of");
         if (apart > CLOCK_MS || apart < -CLOCK_MS - 1000)
-            tell(look, ETHOS_FINDING_WARNING, problem, "let both machines keep time (NTP)");
+            report_redis_finding(look, ETHOS_FINDING_WARNING, problem,
+                                 "let both machines keep time (NTP)");
     }
     freeReplyObject(reply);
     return code;
@@ -212,9 +213,9 @@ static int look_at_clock(const struct look *look, struct ethos_error *error)
 
 /* Texts of one scope whose size is not what its stamp says; an evicted one has none. */
 struct texts {
-    const struct look *look;
+    const struct redis_check *look;
     const char *scope;
-    struct request request;
+    struct redis_request request;
     struct str keys; /* each terminated */
     struct str sizes;
 };
@@ -229,7 +230,7 @@ static int note_text(void *arg, const struct ethos_entry *entry)
     return str_add(&texts->sizes, view_of((const char *)&entry->bytes, sizeof entry->bytes));
 }
 
-static void compare(const struct texts *texts, const redisReply *sizes)
+static void compare_text_sizes(const struct texts *texts, const redisReply *sizes)
 {
     const char *key = texts->keys.data;
     for (size_t i = 0; i < sizes->elements; i++, key += strlen(key) + 1) {
@@ -241,8 +242,8 @@ static void compare(const struct texts *texts, const redisReply *sizes)
             continue;
         snprintf(problem, sizeof problem, "%s of %s is gone or was changed by somebody else", key,
                  texts->scope);
-        tell(texts->look, ETHOS_FINDING_ERROR, problem,
-             "ethos memory restore brings back its last version");
+        report_redis_finding(texts->look, ETHOS_FINDING_ERROR, problem,
+                             "ethos memory restore brings back its last version");
     }
 }
 
@@ -259,7 +260,7 @@ static int look_at_scope(void *arg, const char *scope)
     if (code == ETHOS_OK)
         code = ask_script(self, SCRIPT_READ, &texts.request, NULL, &reply, texts.look->error);
     if (code == ETHOS_OK && reply->type == REDIS_REPLY_ARRAY)
-        compare(&texts, reply);
+        compare_text_sizes(&texts, reply);
     freeReplyObject(reply);
     request_release(&texts.request);
     str_release(&texts.keys);
@@ -273,7 +274,8 @@ static int look_at_scope(void *arg, const char *scope)
 int check_look(struct ethos_store *store, int fix, ethos_finding_fn *each, void *arg,
                struct ethos_error *error)
 {
-    struct look look = {.self = (struct redis *)store, .each = each, .arg = arg, .error = error};
+    struct redis_check look = {
+        .self = (struct redis *)store, .each = each, .arg = arg, .error = error};
     (void)fix;
     redis_begin(look.self);
     snprintf(look.subject, sizeof look.subject, "Redis at %s", look.self->place.shown);

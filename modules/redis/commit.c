@@ -36,7 +36,8 @@ static int check_rows(const struct ethos_commit *commit, struct ethos_error *err
 
 /* ---- the words ------------------------------------------------------------------------------ */
 
-static void put_rows(struct request *request, const struct ethos_commit *commit, bool fresh)
+static void add_commit_rows(struct redis_request *request, const struct ethos_commit *commit,
+                            bool fresh)
 {
     size_t count = count_new(commit);
     request_number(request, fresh ? count : commit->row_count - count);
@@ -72,7 +73,7 @@ static size_t count_edits(const struct ethos_commit *commit)
     return count;
 }
 
-static void put_edits(struct request *request, const struct ethos_commit *commit)
+static void put_edits(struct redis_request *request, const struct ethos_commit *commit)
 {
     request_number(request, count_edits(commit));
     for (size_t i = 0; i < commit->edit_count; i++) {
@@ -88,7 +89,7 @@ static void put_edits(struct request *request, const struct ethos_commit *commit
     }
 }
 
-static void put_done(struct request *request, const struct ethos_commit *commit)
+static void put_done(struct redis_request *request, const struct ethos_commit *commit)
 {
     request_number(request, commit->done_count);
     for (size_t i = 0; i < commit->done_count; i++) {
@@ -97,7 +98,7 @@ static void put_done(struct request *request, const struct ethos_commit *commit)
     }
 }
 
-static void put_copies(struct request *request, const struct ethos_commit *commit)
+static void put_copies(struct redis_request *request, const struct ethos_commit *commit)
 {
     request_number(request, commit->copy_count);
     for (size_t i = 0; i < commit->copy_count; i++) {
@@ -113,7 +114,7 @@ static void put_copies(struct request *request, const struct ethos_commit *commi
 }
 
 /* Tables of all scopes have no scope in their name: the last two. */
-static void put_keys(struct request *request, const struct redis *self, const char *scope,
+static void put_keys(struct redis_request *request, const struct redis *self, const char *scope,
                      const struct ethos_commit *commit)
 {
     request_number(request, SCRIPT_TABLES + count_edits(commit));
@@ -124,7 +125,7 @@ static void put_keys(struct request *request, const struct redis *self, const ch
             request_key(request, self, scope, "text:", commit->edits[i].key);
 }
 
-static void put_commit(struct request *request, const struct redis *self, const char *scope,
+static void put_commit(struct redis_request *request, const struct redis *self, const char *scope,
                        const struct ethos_commit *commit)
 {
     put_keys(request, self, scope, commit);
@@ -136,8 +137,8 @@ static void put_commit(struct request *request, const struct redis *self, const 
     request_number(request, (uint64_t)commit->forget_ms);
     request_number(request, commit->keep);
     request_number(request, commit->version + 1);
-    put_rows(request, commit, false);
-    put_rows(request, commit, true);
+    add_commit_rows(request, commit, false);
+    add_commit_rows(request, commit, true);
     put_edits(request, commit);
     put_done(request, commit);
     put_copies(request, commit);
@@ -154,8 +155,8 @@ static int unknown(const struct redis *self, struct ethos_error *error)
 }
 
 /* What has rows has a token that stays; without, a scope that has moved on says nothing. */
-static int judge(const struct redis *self, const redisReply *reply, bool lost,
-                 const struct ethos_commit *commit, struct ethos_error *error)
+static int read_commit_reply(const struct redis *self, const redisReply *reply, bool lost,
+                             const struct ethos_commit *commit, struct ethos_error *error)
 {
     if (reply->str && strcmp(reply->str, "done") == 0)
         return ETHOS_OK;
@@ -172,12 +173,12 @@ static int judge(const struct redis *self, const redisReply *reply, bool lost,
  */
 static void rewrite_file(struct redis *self)
 {
-    struct request request;
+    struct redis_request request;
     struct ethos_error error;
     redisReply *reply = NULL;
     request_init(&request);
     request_say(&request, 1, "BGREWRITEAOF");
-    if (ask(self, &request, &reply, &error) != ETHOS_OK)
+    if (redis_ask(self, &request, &reply, &error) != ETHOS_OK)
         log_line(self->host, ETHOS_LOG_WARN,
                  "what was purged is in the append-only file of Redis until BGREWRITEAOF: %s",
                  error.text);
@@ -189,7 +190,7 @@ int commit_do(struct ethos_store *store, const char *scope, const struct ethos_c
               struct ethos_error *error)
 {
     struct redis *self = (struct redis *)store;
-    struct request request;
+    struct redis_request request;
     redisReply *reply = NULL;
     bool lost = false;
     int code = check_rows(commit, error);
@@ -200,7 +201,7 @@ int commit_do(struct ethos_store *store, const char *scope, const struct ethos_c
     put_commit(&request, self, scope, commit);
     code = ask_script(self, SCRIPT_COMMIT, &request, &lost, &reply, error);
     if (code == ETHOS_OK)
-        code = judge(self, reply, lost, commit, error);
+        code = read_commit_reply(self, reply, lost, commit, error);
     else if (lost)
         code = unknown(self, error);
     freeReplyObject(reply);

@@ -34,20 +34,20 @@ static int lost(const struct redis *self, const char *why, struct ethos_error *e
     return err_hint(error, code, "is it well? memory.options.url says where it is");
 }
 
-void link_close(struct link *link)
+void link_close(struct redis_link *link)
 {
     if (link->reader)
         redisReaderFree(link->reader);
     if (link->fd >= 0)
         os_close(link->fd);
-    *link = (struct link){.fd = -1};
+    *link = (struct redis_link){.fd = -1};
 }
 
 /*
  * Waits for events until then (monotonic ms) or the deadline. False and errno when they do not
  * come.
  */
-static bool wait_for(const struct redis *self, int fd, short events, int64_t until)
+static bool wait_for_socket(const struct redis *self, int fd, short events, int64_t until)
 {
     struct pollfd poll = {fd, events, 0};
     for (;;) {
@@ -78,7 +78,7 @@ static int connect_to(const struct redis *self, const struct sockaddr *address, 
     int problem = connect(fd, address, size) == 0 ? 0 : errno;
     if (problem == EINPROGRESS || problem == EAGAIN) {
         socklen_t length = sizeof problem;
-        if (!wait_for(self, fd, POLLOUT, os_monotonic_ms() + self->connect_ms) ||
+        if (!wait_for_socket(self, fd, POLLOUT, os_monotonic_ms() + self->connect_ms) ||
             getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &length) != 0)
             problem = errno;
     }
@@ -119,14 +119,14 @@ static int connect_host(const struct redis *self, int *out_fd, struct ethos_erro
 
 /* ---- bytes ---------------------------------------------------------------------------------- */
 
-bool link_idle(const struct link *link)
+bool link_idle(const struct redis_link *link)
 {
     struct pollfd poll = {link->fd, POLLIN, 0};
     return link->fd >= 0 && os_poll(&poll, 1, 0) == 0;
 }
 
-int link_send(struct redis *self, struct link *link, struct ethos_view head,
-              const struct request *request, struct ethos_error *error)
+int link_send(struct redis *self, struct redis_link *link, struct ethos_view head,
+              const struct redis_request *request, struct ethos_error *error)
 {
     int64_t until = os_monotonic_ms() + self->timeout_ms;
     struct ethos_view body = str_view(&request->bytes);
@@ -139,7 +139,7 @@ int link_send(struct redis *self, struct link *link, struct ethos_view head,
             head = view_from(head, first);
             body = view_from(body, (size_t)size - first);
         } else if (errno == EAGAIN) {
-            if (!wait_for(self, link->fd, POLLOUT, until))
+            if (!wait_for_socket(self, link->fd, POLLOUT, until))
                 return lost(self, strerror(errno), error);
         } else if (errno != EINTR)
             return lost(self, strerror(errno), error);
@@ -147,7 +147,7 @@ int link_send(struct redis *self, struct link *link, struct ethos_view head,
     return ETHOS_OK;
 }
 
-int link_say(struct redis *self, struct link *link, const struct request *request,
+int link_say(struct redis *self, struct redis_link *link, const struct redis_request *request,
              struct ethos_error *error)
 {
     char head[32];
@@ -157,7 +157,7 @@ int link_say(struct redis *self, struct link *link, const struct request *reques
 }
 
 /* hiredis grows by 1 MB at a time, which copies a large text again and again; this doubles. */
-static void make_room(redisReader *reader)
+static void grow_reader_buffer(redisReader *reader)
 {
     size_t used = sdslen(reader->buf);
     sds grown = used > CHUNK && sdsavail(reader->buf) < CHUNK ? sdsMakeRoomFor(reader->buf, used)
@@ -167,7 +167,7 @@ static void make_room(redisReader *reader)
 }
 
 /* Reads what there is. ETHOS_NOTFOUND: nothing yet. */
-static int feed(struct redis *self, struct link *link, struct ethos_error *error)
+static int feed(struct redis *self, struct redis_link *link, struct ethos_error *error)
 {
     char chunk[CHUNK];
     ssize_t size = recv(link->fd, chunk, sizeof chunk, 0);
@@ -177,12 +177,12 @@ static int feed(struct redis *self, struct link *link, struct ethos_error *error
         return ETHOS_NOTFOUND;
     if (size < 0)
         return lost(self, strerror(errno), error);
-    make_room(link->reader);
+    grow_reader_buffer(link->reader);
     return redisReaderFeed(link->reader, chunk, (size_t)size) == REDIS_OK ? ETHOS_OK
                                                                           : err_nomem(error);
 }
 
-int link_look(struct redis *self, struct link *link, redisReply **out_reply,
+int link_look(struct redis *self, struct redis_link *link, redisReply **out_reply,
               struct ethos_error *error)
 {
     for (;;) {
@@ -198,7 +198,7 @@ int link_look(struct redis *self, struct link *link, redisReply **out_reply,
     }
 }
 
-int link_reply(struct redis *self, struct link *link, redisReply **out_reply,
+int link_reply(struct redis *self, struct redis_link *link, redisReply **out_reply,
                struct ethos_error *error)
 {
     int64_t until = os_monotonic_ms() + self->timeout_ms;
@@ -206,7 +206,7 @@ int link_reply(struct redis *self, struct link *link, redisReply **out_reply,
         int code = link_look(self, link, out_reply, error);
         if (code != ETHOS_OK || *out_reply)
             return code;
-        if (!wait_for(self, link->fd, POLLIN, until))
+        if (!wait_for_socket(self, link->fd, POLLIN, until))
             return lost(self, "no answer in time", error);
     }
 }
@@ -241,10 +241,10 @@ static void forget_greeting(struct greeting *greeting)
 }
 
 /* All questions first, then all answers: one round trip. */
-static int greet(struct redis *self, struct link *link, bool learning, struct greeting *out,
-                 struct ethos_error *error)
+static int read_greeting(struct redis *self, struct redis_link *link, bool learning,
+                         struct greeting *out, struct ethos_error *error)
 {
-    struct request requests[4] = {0};
+    struct redis_request requests[4] = {0};
     redisReply **replies[4];
     size_t count = 0;
     for (size_t i = 0; i < 4; i++)
@@ -276,8 +276,8 @@ static int greet(struct redis *self, struct link *link, bool learning, struct gr
     return code;
 }
 
-static int judge(struct redis *self, const struct greeting *greeting, struct server *server,
-                 struct ethos_error *error)
+static int check_greeting(struct redis *self, const struct greeting *greeting,
+                          struct server *server, struct ethos_error *error)
 {
     bool again;
     int code = greeting->login ? check_login(self, greeting->login, error) : ETHOS_OK;
@@ -296,7 +296,8 @@ static int judge(struct redis *self, const struct greeting *greeting, struct ser
  * What a server says before it hangs up (too many clients, protected mode) is worth more than the
  * end.
  */
-static int read_farewell(struct redis *self, struct link *link, int code, struct ethos_error *error)
+static int read_farewell(struct redis *self, struct redis_link *link, int code,
+                         struct ethos_error *error)
 {
     bool again;
     redisReply *reply = NULL;
@@ -308,7 +309,7 @@ static int read_farewell(struct redis *self, struct link *link, int code, struct
     return code;
 }
 
-int link_open(struct redis *self, struct link *link, struct server *server,
+int link_open(struct redis *self, struct redis_link *link, struct server *server,
               struct ethos_error *error)
 {
     struct greeting greeting = {0};
@@ -318,9 +319,10 @@ int link_open(struct redis *self, struct link *link, struct server *server,
     if (code != ETHOS_OK)
         return code;
     link->reader = redisReaderCreate();
-    code = link->reader ? greet(self, link, server != NULL, &greeting, error) : err_nomem(error);
+    code = link->reader ? read_greeting(self, link, server != NULL, &greeting, error)
+                        : err_nomem(error);
     if (code == ETHOS_OK)
-        code = judge(self, &greeting, server, error);
+        code = check_greeting(self, &greeting, server, error);
     else if (code == ETHOS_BUSY && !greeting.database && !greeting.login)
         code = read_farewell(self, link, code, error);
     self->reach.waits |= greeting.login || greeting.database; // somebody is there, ready or not

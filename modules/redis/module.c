@@ -24,7 +24,7 @@ static const struct ethos_option options[] = {
     {0},
 };
 
-static const char *setting(const struct ethos_setup *setup, const char *name)
+static const char *redis_setup_value(const struct ethos_setup *setup, const char *name)
 {
     const char *value = NULL;
     for (const struct ethos_option *option = options; option->name; option++)
@@ -40,7 +40,7 @@ static int take_ms(const struct ethos_setup *setup, const char *name, uint32_t *
                    struct ethos_error *error)
 {
     char *end;
-    const char *value = setting(setup, name);
+    const char *value = redis_setup_value(setup, name);
     unsigned long ms = strtoul(value, &end, 10);
     if (*end || end == value || value[0] == '-' || ms < 1 || ms > 3600000)
         return err_set(error, ETHOS_INVALID,
@@ -78,17 +78,17 @@ static int take_string(struct redis *self, const char *value, char **out, struct
 
 static int configure(struct redis *self, const struct ethos_setup *setup, struct ethos_error *error)
 {
-    int code = place_parse(setting(setup, "url"), &self->place, error);
+    int code = place_parse(redis_setup_value(setup, "url"), &self->place, error);
     if (code == ETHOS_OK)
-        code = take_prefix(self, setting(setup, "prefix"), error);
+        code = take_prefix(self, redis_setup_value(setup, "prefix"), error);
     if (code == ETHOS_OK)
         code = take_ms(setup, "connectTimeoutMs", &self->connect_ms, error);
     if (code == ETHOS_OK)
         code = take_ms(setup, "timeoutMs", &self->timeout_ms, error);
     if (code == ETHOS_OK)
-        code = take_string(self, setting(setup, "user"), &self->user, error);
+        code = take_string(self, redis_setup_value(setup, "user"), &self->user, error);
     if (code == ETHOS_OK)
-        code = take_string(self, setting(setup, "password"), &self->password, error);
+        code = take_string(self, redis_setup_value(setup, "password"), &self->password, error);
     if (code == ETHOS_OK && self->user && !self->password)
         code = err_set(error, ETHOS_INVALID, "memory.options.user: a user has a password, too");
     return code;

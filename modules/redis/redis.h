@@ -48,7 +48,7 @@
 
 /* ---- where the server is ------------------------------------------------------------------- */
 
-struct place {
+struct redis_place {
     char host[256]; /* "" when it is a socket file */
     char port[6];
     char path[108];
@@ -57,7 +57,7 @@ struct place {
 };
 
 /* redis://host[:port][/db] or unix:/path[?db=n]; nothing secret in it. */
-int place_parse(const char *url, struct place *out_place, struct ethos_error *error);
+int place_parse(const char *url, struct redis_place *out_place, struct ethos_error *error);
 
 /* ---- what it says of itself ---------------------------------------------------------------- */
 
@@ -96,13 +96,13 @@ extern const char *const script_tables[SCRIPT_TABLES];
 
 /* ---- the store ----------------------------------------------------------------------------- */
 
-struct link {
+struct redis_link {
     int fd; /* -1: not connected */
     redisReader *reader;
 };
 
-struct watch {
-    struct link link;
+struct redis_watch {
+    struct redis_link link;
     bool begun;
     bool missed;     /* something was not told: then anything may have changed */
     char after[48];  /* id of the last entry seen */
@@ -114,16 +114,16 @@ struct watch {
 struct redis {
     struct ethos_store store;
     const struct ethos_host *host;
-    struct place place;
+    struct redis_place place;
     char *user, *password; /* or NULL */
     char prefix[REDIS_MAX_PREFIX + 1];
     char shas[SCRIPTS][41];          /* what the server calls the scripts */
     uint32_t connect_ms, timeout_ms; /* of a connection, an answer */
     int64_t began, deadline;         /* of the call under way, monotonic ms */
     struct backend_reach reach;
-    struct link link;
+    struct redis_link link;
     struct server server;
-    struct watch watch;
+    struct redis_watch watch;
 };
 
 /* Every slot begins with this: from now on the deadline runs; for texts it may be a shorter one. */
@@ -155,19 +155,19 @@ void redis_give_none(const struct redis *self, struct ethos_text *out_text);
 /* ---- requests ------------------------------------------------------------------------------ */
 
 /* One command, or the words that a script is given. */
-struct request {
+struct redis_request {
     struct str bytes;
     size_t words; /* in bytes */
 };
 
-void request_init(struct request *self);
-void request_release(struct request *self);
-void request_word(struct request *self, struct ethos_view word);
-void request_string(struct request *self, const char *word);
-void request_number(struct request *self, uint64_t number);
-void request_key(struct request *self, const struct redis *redis, const char *scope,
+void request_init(struct redis_request *self);
+void request_release(struct redis_request *self);
+void request_word(struct redis_request *self, struct ethos_view word);
+void request_string(struct redis_request *self, const char *word);
+void request_number(struct redis_request *self, uint64_t number);
+void request_key(struct redis_request *self, const struct redis *redis, const char *scope,
                  const char *table, const char *key);
-void request_say(struct request *self, size_t count, ...); /* so many strings */
+void request_say(struct redis_request *self, size_t count, ...); /* so many strings */
 
 /* ---- connections --------------------------------------------------------------------------- */
 
@@ -175,30 +175,30 @@ void request_say(struct request *self, size_t count, ...); /* so many strings */
  * Codes: ETHOS_BUSY when there is no connection to be had, ETHOS_DENIED and others when there is
  * one and the server refuses. `server` is filled unless NULL.
  */
-int link_open(struct redis *self, struct link *link, struct server *server,
+int link_open(struct redis *self, struct redis_link *link, struct server *server,
               struct ethos_error *error);
-void link_close(struct link *link);
+void link_close(struct redis_link *link);
 
 /* Whether it is still of use: nothing has arrived that nobody asked for, an end least of all. */
-bool link_idle(const struct link *link);
+bool link_idle(const struct redis_link *link);
 
 /*
  * Sends a command: head comes before the request's own words. Unless this is ETHOS_OK the server
  * cannot have got it.
  */
-int link_send(struct redis *self, struct link *link, struct ethos_view head,
-              const struct request *request, struct ethos_error *error);
+int link_send(struct redis *self, struct redis_link *link, struct ethos_view head,
+              const struct redis_request *request, struct ethos_error *error);
 
 /* The same for a command that is all in its words. */
-int link_say(struct redis *self, struct link *link, const struct request *request,
+int link_say(struct redis *self, struct redis_link *link, const struct redis_request *request,
              struct ethos_error *error);
 
 /* ETHOS_BUSY when none comes: then the connection is of no more use. The caller frees the reply. */
-int link_reply(struct redis *self, struct link *link, redisReply **out_reply,
+int link_reply(struct redis *self, struct redis_link *link, redisReply **out_reply,
                struct ethos_error *error);
 
 /* The same without waiting: *out_reply is NULL when there is none yet. */
-int link_look(struct redis *self, struct link *link, redisReply **out_reply,
+int link_look(struct redis *self, struct redis_link *link, redisReply **out_reply,
               struct ethos_error *error);
 
 /* ---- asking -------------------------------------------------------------------------------- */
@@ -208,10 +208,10 @@ int link_look(struct redis *self, struct link *link, redisReply **out_reply,
  * again until the deadline, or not as long (base/system/connect_timeout.h). *out_lost (or NULL) tells that it was sent at least once without an answer:
  * unless ETHOS_OK is returned it is then not known whether it was done.
  */
-int ask(struct redis *self, const struct request *request, redisReply **out_reply,
-        struct ethos_error *error);
-int ask_script(struct redis *self, enum script script, const struct request *words, bool *out_lost,
-               redisReply **out_reply, struct ethos_error *error);
+int redis_ask(struct redis *self, const struct redis_request *request, redisReply **out_reply,
+              struct ethos_error *error);
+int ask_script(struct redis *self, enum script script, const struct redis_request *words,
+               bool *out_lost, redisReply **out_reply, struct ethos_error *error);
 
 /* Only makes sure that there is a connection. */
 int ask_nothing(struct redis *self, struct ethos_error *error);

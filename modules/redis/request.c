@@ -8,18 +8,18 @@
 
 #include "redis.h"
 
-void request_init(struct request *self)
+void request_init(struct redis_request *self)
 {
-    *self = (struct request){0};
+    *self = (struct redis_request){0};
     str_init(&self->bytes, REDIS_MAX_REQUEST);
 }
 
-void request_release(struct request *self)
+void request_release(struct redis_request *self)
 {
     str_release(&self->bytes);
 }
 
-void request_word(struct request *self, struct ethos_view word)
+void request_word(struct redis_request *self, struct ethos_view word)
 {
     self->words++;
     str_printf(&self->bytes, "$%zu\r\n", word.size);
@@ -28,19 +28,19 @@ void request_word(struct request *self, struct ethos_view word)
     str_add(&self->bytes, VIEW("\r\n"));
 }
 
-void request_string(struct request *self, const char *word)
+void request_string(struct redis_request *self, const char *word)
 {
     request_word(self, view_str(word));
 }
 
-void request_number(struct request *self, uint64_t number)
+void request_number(struct redis_request *self, uint64_t number)
 {
     char word[24];
     snprintf(word, sizeof word, "%" PRIu64, number);
     request_string(self, word);
 }
 
-void request_key(struct request *self, const struct redis *redis, const char *scope,
+void request_key(struct redis_request *self, const struct redis *redis, const char *scope,
                  const char *table, const char *key)
 {
     char name[REDIS_KEY_SIZE];
@@ -48,7 +48,7 @@ void request_key(struct request *self, const struct redis *redis, const char *sc
     request_string(self, name);
 }
 
-void request_say(struct request *self, size_t count, ...)
+void request_say(struct redis_request *self, size_t count, ...)
 {
     va_list words;
     va_start(words, count);

@@ -53,12 +53,12 @@ static int connected(struct redis *self, struct ethos_error *error)
 /* A command as it is sent: the head comes before the request's words. */
 struct question {
     struct ethos_view head;
-    const struct request *request;
+    const struct redis_request *request;
 };
 
 /* One attempt. *out_again: another one may do. *out_lost: it was sent, and no answer came. */
-static int attempt(struct redis *self, const struct question *question, bool *out_lost,
-                   bool *out_again, redisReply **out_reply, struct ethos_error *error)
+static int send_request_once(struct redis *self, const struct question *question, bool *out_lost,
+                             bool *out_again, redisReply **out_reply, struct ethos_error *error)
 {
     redisReply *reply = NULL;
     *out_again = false;
@@ -100,7 +100,7 @@ static bool pause_ms(const struct redis *self, bool lost, int64_t *pause)
     return true;
 }
 
-static int check_size(const struct request *request, struct ethos_error *error)
+static int check_request_size(const struct redis_request *request, struct ethos_error *error)
 {
     int code = str_code(&request->bytes);
     if (code == ETHOS_LIMIT || request->words > REDIS_MAX_WORDS) {
@@ -111,44 +111,44 @@ static int check_size(const struct request *request, struct ethos_error *error)
 }
 
 /* Asked, or connected, for the last time: a server that did not answer is left alone for a while. */
-static int note_failure(struct redis *self, int code, const struct ethos_error *error)
+static int remember_failure(struct redis *self, int code, const struct ethos_error *error)
 {
     if (code == ETHOS_BUSY && self->link.fd < 0)
         reach_failed(&self->reach, self->began, os_monotonic_ms(), error);
     return code;
 }
 
-static int ask_until(struct redis *self, const struct question *question, bool *out_lost,
-                     redisReply **out_reply, struct ethos_error *error)
+static int send_until(struct redis *self, const struct question *question, bool *out_lost,
+                      redisReply **out_reply, struct ethos_error *error)
 {
     int64_t pause = PAUSE_MS;
     bool again;
     struct ethos_error local = {0};
     error = error ? error : &local;
-    int code = check_size(question->request, error);
+    int code = check_request_size(question->request, error);
     if (code == ETHOS_OK)
         code = reach_check(&self->reach, os_monotonic_ms(), error);
     if (code != ETHOS_OK)
         return code;
     do
-        code = attempt(self, question, out_lost, &again, out_reply, error);
+        code = send_request_once(self, question, out_lost, &again, out_reply, error);
     while (code != ETHOS_OK && again && pause_ms(self, *out_lost, &pause));
-    return note_failure(self, code, error);
+    return remember_failure(self, code, error);
 }
 
-int ask(struct redis *self, const struct request *request, redisReply **out_reply,
-        struct ethos_error *error)
+int redis_ask(struct redis *self, const struct redis_request *request, redisReply **out_reply,
+              struct ethos_error *error)
 {
     char head[32];
     bool lost = false;
     snprintf(head, sizeof head, "*%zu\r\n", request->words);
     const struct question question = {view_str(head), request};
-    return ask_until(self, &question, &lost, out_reply, error);
+    return send_until(self, &question, &lost, out_reply, error);
 }
 
 /* By its name, and whole where the server does not know it. */
-int ask_script(struct redis *self, enum script script, const struct request *words, bool *out_lost,
-               redisReply **out_reply, struct ethos_error *error)
+int ask_script(struct redis *self, enum script script, const struct redis_request *words,
+               bool *out_lost, redisReply **out_reply, struct ethos_error *error)
 {
     int code = ETHOS_EXISTS;
     bool lost = false;
@@ -160,7 +160,7 @@ int ask_script(struct redis *self, enum script script, const struct request *wor
                    whole ? "$4\r\nEVAL" : "$7\r\nEVALSHA", strlen(name), name);
         const struct question question = {str_view(&head), words};
         code = str_code(&head) ? err_nomem(error)
-                               : ask_until(self, &question, &lost, out_reply, error);
+                               : send_until(self, &question, &lost, out_reply, error);
         str_release(&head);
     }
     if (out_lost)
@@ -179,5 +179,5 @@ int ask_nothing(struct redis *self, struct ethos_error *error)
     do
         code = connected(self, error);
     while (code == ETHOS_BUSY && pause_ms(self, false, &pause));
-    return note_failure(self, code, error);
+    return remember_failure(self, code, error);
 }

@@ -38,7 +38,7 @@ static const struct {
 
 _Static_assert(STRINGS + 8 <= ROW_FIELDS, "every member of a row has its field");
 
-static const char **member(struct ethos_change *change, size_t i)
+static const char **change_member(struct ethos_change *change, size_t i)
 {
     return (const char **)(void *)((char *)change + strings[i].offset);
 }
@@ -59,9 +59,9 @@ size_t row_fields(const struct ethos_row *row, const char *token, struct row_scr
     out_fields[count++] = (struct row_field){"bytes_before", view_str(scratch->numbers[1])};
     out_fields[count++] = (struct row_field){"bytes_after", view_str(scratch->numbers[2])};
     for (size_t i = 0; i < STRINGS; i++)
-        if (*member(&change, i))
+        if (*change_member(&change, i))
             out_fields[count++] = (struct row_field){strings[i].name,
-                                                     view_str(*member(&change, i))};
+                                                     view_str(*change_member(&change, i))};
     out_fields[count++] = (struct row_field){"diff_whole", view_str(scratch->numbers[3])};
     if (change.diff.data)
         out_fields[count++] = (struct row_field){"diff", change.diff};
@@ -87,7 +87,7 @@ static void set_field(struct ethos_row *row, const char *name, const redisReply 
     struct ethos_change *change = &row->change;
     for (size_t i = 0; i < STRINGS; i++)
         if (strcmp(name, strings[i].name) == 0)
-            *member(change, i) = value->str;
+            *change_member(change, i) = value->str;
     if (strcmp(name, "time") == 0)
         change->time_ms = strtoll(value->str, NULL, 10);
     else if (strcmp(name, "bytes_before") == 0)
@@ -140,7 +140,7 @@ static int tell_rows(const struct redis *self, const redisReply *entries, ethos_
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
-struct walk {
+struct rows_walk {
     struct redis *self;
     const char *scope, *key;
     uint64_t below; /* 0: no bound */
@@ -149,9 +149,10 @@ struct walk {
 };
 
 /* Rows of every key. *out_count: how many there were. */
-static int walk_all(struct walk *walk, size_t limit, size_t *out_count, struct ethos_error *error)
+static int walk_all(struct rows_walk *walk, size_t limit, size_t *out_count,
+                    struct ethos_error *error)
 {
-    struct request request;
+    struct redis_request request;
     redisReply *reply = NULL;
     char name[REDIS_KEY_SIZE], bound[24] = "+", most[24];
     redis_key(walk->self, walk->scope, "rows", "", name);
@@ -160,7 +161,7 @@ static int walk_all(struct walk *walk, size_t limit, size_t *out_count, struct e
     snprintf(most, sizeof most, "%zu", limit);
     request_init(&request);
     request_say(&request, 6, "XREVRANGE", name, bound, "-", "COUNT", most);
-    int code = ask(walk->self, &request, &reply, error);
+    int code = redis_ask(walk->self, &request, &reply, error);
     if (code == ETHOS_OK) {
         *out_count = reply->elements;
         code = tell_rows(walk->self, reply, walk->each, walk->arg, &walk->below, error);
@@ -171,10 +172,10 @@ static int walk_all(struct walk *walk, size_t limit, size_t *out_count, struct e
 }
 
 /* The entries of the index of one key, newest first. */
-static int ask_index(struct walk *walk, size_t limit, redisReply **out_reply,
+static int ask_index(struct rows_walk *walk, size_t limit, redisReply **out_reply,
                      struct ethos_error *error)
 {
-    struct request request;
+    struct redis_request request;
     char name[REDIS_KEY_SIZE], entry[ETHOS_MAX_KEY + 24], bound[ETHOS_MAX_KEY + 25];
     size_t size = row_index(walk->key, walk->below ? walk->below : UINT64_MAX, entry);
     redis_key(walk->self, walk->scope, "index", "", name);
@@ -189,7 +190,7 @@ static int ask_index(struct walk *walk, size_t limit, redisReply **out_reply,
     request_string(&request, "LIMIT");
     request_string(&request, "0");
     request_number(&request, limit);
-    int code = ask(walk->self, &request, out_reply, error);
+    int code = redis_ask(walk->self, &request, out_reply, error);
     request_release(&request);
     return code;
 }
@@ -201,10 +202,10 @@ static const char *number_in(const redisReply *entry)
 }
 
 /* The rows that these entries name, as a list of streams of one entry each. */
-static int ask_rows(struct walk *walk, const redisReply *entries, redisReply **out_reply,
+static int ask_rows(struct rows_walk *walk, const redisReply *entries, redisReply **out_reply,
                     struct ethos_error *error)
 {
-    struct request request;
+    struct redis_request request;
     char name[REDIS_KEY_SIZE], id[24];
     redis_key(walk->self, walk->scope, "rows", "", name);
     request_init(&request);
@@ -219,7 +220,8 @@ static int ask_rows(struct walk *walk, const redisReply *entries, redisReply **o
     return code;
 }
 
-static int walk_key(struct walk *walk, size_t limit, size_t *out_count, struct ethos_error *error)
+static int walk_key(struct rows_walk *walk, size_t limit, size_t *out_count,
+                    struct ethos_error *error)
 {
     redisReply *entries = NULL, *rows = NULL;
     int code = ask_index(walk, limit, &entries, error);
@@ -236,7 +238,7 @@ static int walk_key(struct walk *walk, size_t limit, size_t *out_count, struct e
 int rows_walk(struct ethos_store *store, const char *scope, const char *key, uint64_t below,
               size_t limit, ethos_row_fn *each, void *arg, struct ethos_error *error)
 {
-    struct walk walk = {(struct redis *)store, scope, key, below, each, arg};
+    struct rows_walk walk = {(struct redis *)store, scope, key, below, each, arg};
     int code = ETHOS_OK;
     for (size_t asked = PAGE, given = PAGE; code == ETHOS_OK && limit && given == asked;
          limit -= given) {
@@ -250,13 +252,13 @@ int rows_walk(struct ethos_store *store, const char *scope, const char *key, uin
 /* ---- copies --------------------------------------------------------------------------------- */
 
 /* "<time> <bytes of key>\n<key><text>"; the key is terminated in a place of its own. */
-struct kept {
+struct stored_text {
     struct ethos_copy copy;
     char key[ETHOS_MAX_KEY + 1];
 };
 
 static int parse_copy(const struct redis *self, const char *id, const redisReply *value,
-                      struct kept *out, struct ethos_error *error)
+                      struct stored_text *out, struct ethos_error *error)
 {
     size_t size;
     int head = 0;
@@ -282,7 +284,7 @@ static int by_id(const void *a, const void *b)
 static int tell_copy(const struct redis *self, const char *id, const redisReply *value,
                      ethos_copy_fn *each, void *arg, struct ethos_error *error)
 {
-    struct kept kept = {.copy.key = kept.key};
+    struct stored_text kept = {.copy.key = kept.key};
     if (value->type == REDIS_REPLY_NIL)
         return ETHOS_OK;
     int code = parse_copy(self, id, value, &kept, error);
@@ -307,7 +309,7 @@ int rows_copies(struct ethos_store *store, const char *scope, const char *id, et
                 void *arg, struct ethos_error *error)
 {
     struct redis *self = (struct redis *)store;
-    struct request request;
+    struct redis_request request;
     redisReply *reply = NULL;
     char name[REDIS_KEY_SIZE];
     redis_begin(self);
@@ -317,7 +319,7 @@ int rows_copies(struct ethos_store *store, const char *scope, const char *id, et
         request_say(&request, 3, "HGET", name, id);
     else
         request_say(&request, 2, "HGETALL", name);
-    int code = ask(self, &request, &reply, error);
+    int code = redis_ask(self, &request, &reply, error);
     if (code == ETHOS_OK)
         code = id ? tell_copy(self, id, reply, each, arg, error)
                   : tell_copies(self, reply, each, arg, error);

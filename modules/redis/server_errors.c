@@ -60,7 +60,7 @@ static const struct refusal {
     {"NOSCRIPT", ETHOS_EXISTS, false, "does not know the script", ""},
 };
 
-static bool is_word(const char *text, const char *word)
+static bool is_error_word(const char *text, const char *word)
 {
     size_t size = strlen(word);
     return strncmp(text, word, size) == 0 && (text[size] == 0 || text[size] == ' ');
@@ -72,10 +72,10 @@ static bool is_word(const char *text, const char *word)
  */
 static bool is_in_script(const char *text, const char *word)
 {
-    if (!is_word(text, "ERR Error running script"))
+    if (!is_error_word(text, "ERR Error running script"))
         return false;
     for (const char *at = strstr(text, ": -"); at; at = strstr(at + 1, ": -"))
-        if (is_word(at + 3, word))
+        if (is_error_word(at + 3, word))
             return true;
     return false;
 }
@@ -94,7 +94,7 @@ int refusal_set(const struct redis *self, const redisReply *reply, bool *out_aga
     *out_again = false;
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         const struct refusal *refusal = &refusals[i];
-        if (!is_word(reply->str, refusal->word) && !is_in_script(reply->str, refusal->word))
+        if (!is_error_word(reply->str, refusal->word) && !is_in_script(reply->str, refusal->word))
             continue;
         *out_again = refusal->again;
         int code = err_set(error, refusal->code, "Redis at %s %s", self->place.shown,

@@ -26,13 +26,13 @@ static enum server_known is(struct ethos_view value, const char *expected)
     return view_eq_str(value, expected) ? SERVER_YES : SERVER_NO;
 }
 
-static unsigned number_of(struct ethos_view value)
+static unsigned info_number(struct ethos_view value)
 {
     return value.data ? (unsigned)strtoul(value.data, NULL, 10) : 0; // a line end follows
 }
 
 /* The value of a setting in the reply to CONFIG GET: names and values in turn. */
-static struct ethos_view setting(const redisReply *config, const char *name)
+static struct ethos_view config_value(const redisReply *config, const char *name)
 {
     if (config && config->type == REDIS_REPLY_ARRAY)
         for (size_t i = 0; i + 1 < config->elements; i += 2)
@@ -49,13 +49,13 @@ void server_learn(struct server *self, const redisReply *info, const redisReply 
         said = view_of(info->str, info->len);
     struct ethos_view limit = line_of(said, "maxmemory");
     *self = (struct server){
-        .version = number_of(line_of(said, "redis_version")),
-        .replicas = number_of(line_of(said, "connected_slaves")),
+        .version = info_number(line_of(said, "redis_version")),
+        .replicas = info_number(line_of(said, "connected_slaves")),
         .clustered = is(line_of(said, "cluster_enabled"), "1") == SERVER_YES,
         .primary = is(line_of(said, "role"), "master"),
         .appends = is(line_of(said, "aof_enabled"), "1"),
-        .syncs = is(setting(config, "appendfsync"), "always"),
-        .syncs_ever = is(setting(config, "no-appendfsync-on-rewrite"), "no"),
+        .syncs = is(config_value(config, "appendfsync"), "always"),
+        .syncs_ever = is(config_value(config, "no-appendfsync-on-rewrite"), "no"),
         .keeps = is(limit, "0"),
         .writes = is(line_of(said, "aof_last_write_status"), "ok"),
     };

@@ -90,7 +90,7 @@ static int give_section(const struct redis *self, const struct ethos_read_how *h
     return code;
 }
 
-static void request_sections(struct request *request, const struct redis *self,
+static void request_sections(struct redis_request *request, const struct redis *self,
                              const struct ethos_read_how *how, const struct ethos_section *sections,
                              size_t count)
 {
@@ -112,7 +112,7 @@ int texts_gather(struct ethos_store *store, const struct ethos_read_how *how,
                  struct ethos_section *sections, size_t count, struct ethos_error *error)
 {
     struct redis *self = (struct redis *)store;
-    struct request request;
+    struct redis_request request;
     redisReply *reply = NULL;
     redis_begin_texts(self);
     request_init(&request);
@@ -147,7 +147,7 @@ int texts_read(struct ethos_store *store, const char *scope, const char *key,
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
+static int compare_key_names(const void *a, const void *b)
 {
     const redisReply *const *left = a, *const *right = b;
     return strcmp((*left)->str, (*right)->str);
@@ -157,11 +157,11 @@ static int by_name(const void *a, const void *b)
 static int ask_all(struct redis *self, const char *command, const char *scope, const char *table,
                    size_t step, redisReply **out_reply, struct ethos_error *error)
 {
-    struct request request;
+    struct redis_request request;
     request_init(&request);
     request_string(&request, command);
     request_key(&request, self, scope, table, "");
-    int code = ask(self, &request, out_reply, error);
+    int code = redis_ask(self, &request, out_reply, error);
     request_release(&request);
     if (code != ETHOS_OK)
         return code;
@@ -196,7 +196,7 @@ int texts_list(struct ethos_store *store, const char *scope, ethos_entry_fn *eac
     int code = ask_all(self, "HGETALL", scope, "stamps", 2, &reply, error);
     if (code == ETHOS_OK) {
         if (reply->elements)
-            qsort(reply->element, reply->elements / 2, 2 * sizeof(redisReply *), by_name);
+            qsort(reply->element, reply->elements / 2, 2 * sizeof(redisReply *), compare_key_names);
         code = tell_entries(self, reply, each, arg, error);
     }
     freeReplyObject(reply);
@@ -211,7 +211,7 @@ int texts_scopes(struct ethos_store *store, ethos_scope_fn *each, void *arg,
     redis_begin_texts(self);
     int code = ask_all(self, "SMEMBERS", NULL, "scopes", 1, &reply, error);
     if (code == ETHOS_OK && reply->elements)
-        qsort(reply->element, reply->elements, sizeof(redisReply *), by_name);
+        qsort(reply->element, reply->elements, sizeof(redisReply *), compare_key_names);
     for (size_t i = 0; code == ETHOS_OK && i < reply->elements; i++)
         code = each(arg, reply->element[i]->str);
     freeReplyObject(reply);
@@ -221,8 +221,8 @@ int texts_scopes(struct ethos_store *store, ethos_scope_fn *each, void *arg,
 /* ---- fetch ---------------------------------------------------------------------------------- */
 
 /* The version; stamp and text of each key; the record of each operation. */
-static void request_fetch(struct request *request, const struct redis *self, const char *scope,
-                          const struct ethos_fetch *fetch)
+static void request_fetch(struct redis_request *request, const struct redis *self,
+                          const char *scope, const struct ethos_fetch *fetch)
 {
     request_say(request, 3, "0", "3", "HGET");
     request_key(request, self, scope, "meta", "");
@@ -291,7 +291,7 @@ int texts_fetch(struct ethos_store *store, const char *scope, struct ethos_fetch
                 struct ethos_error *error)
 {
     struct redis *self = (struct redis *)store;
-    struct request request;
+    struct redis_request request;
     redisReply *reply = NULL;
     redis_begin(self);
     request_init(&request);

@@ -21,7 +21,7 @@
 #define DIGITS(number) #number
 #define WORD(number) DIGITS(number)
 
-static int send_words(struct redis *self, struct request *request, struct ethos_error *error)
+static int send_words(struct redis *self, struct redis_request *request, struct ethos_error *error)
 {
     int code = link_say(self, &self->watch.link, request, error);
     request_release(request);
@@ -31,7 +31,7 @@ static int send_words(struct redis *self, struct request *request, struct ethos_
 /* Asks for what comes after the last entry seen. */
 static int ask_next(struct redis *self, struct ethos_error *error)
 {
-    struct request request;
+    struct redis_request request;
     char name[REDIS_KEY_SIZE];
     redis_key(self, NULL, "changes", "", name);
     request_init(&request);
@@ -41,7 +41,7 @@ static int ask_next(struct redis *self, struct ethos_error *error)
 }
 
 /* The value of a field of an entry; NULL when it has none. */
-static const char *field(const redisReply *entry, const char *name)
+static const char *entry_field(const redisReply *entry, const char *name)
 {
     const redisReply *fields = entry->element[1];
     for (size_t i = 0; i + 1 < fields->elements; i += 2)
@@ -53,22 +53,22 @@ static const char *field(const redisReply *entry, const char *name)
 static bool is_entry(const redisReply *entry)
 {
     return entry->type == REDIS_REPLY_ARRAY && entry->elements == 2 && entry->element[0]->str &&
-           entry->element[1]->type == REDIS_REPLY_ARRAY && field(entry, "number") &&
-           field(entry, "scope");
+           entry->element[1]->type == REDIS_REPLY_ARRAY && entry_field(entry, "number") &&
+           entry_field(entry, "scope");
 }
 
 /* Takes an entry for the last one seen. */
-static void step(struct watch *watch, const redisReply *entry)
+static void remember_entry_id(struct redis_watch *watch, const redisReply *entry)
 {
     snprintf(watch->after, sizeof watch->after, "%s", entry->element[0]->str);
-    watch->number = strtoull(field(entry, "number"), NULL, 10);
+    watch->number = strtoull(entry_field(entry, "number"), NULL, 10);
 }
 
 /* Finds where the stream ends now, and asks for what follows. */
-static int begin(struct redis *self, struct ethos_error *error)
+static int begin_stream(struct redis *self, struct ethos_error *error)
 {
-    struct watch *watch = &self->watch;
-    struct request request;
+    struct redis_watch *watch = &self->watch;
+    struct redis_request request;
     char name[REDIS_KEY_SIZE];
     redisReply *reply = NULL;
     bool again;
@@ -87,7 +87,7 @@ static int begin(struct redis *self, struct ethos_error *error)
         snprintf(watch->after, sizeof watch->after, "0-0");
         watch->number = 0;
         if (reply->type == REDIS_REPLY_ARRAY && reply->elements && is_entry(reply->element[0]))
-            step(watch, reply->element[0]);
+            remember_entry_id(watch, reply->element[0]);
         code = ask_next(self, error);
     }
     freeReplyObject(reply);
@@ -98,7 +98,7 @@ static int begin(struct redis *self, struct ethos_error *error)
 
 /* ---- telling -------------------------------------------------------------------------------- */
 
-static int tell_entries(struct watch *watch, const redisReply *entries, ethos_scope_fn *each,
+static int tell_entries(struct redis_watch *watch, const redisReply *entries, ethos_scope_fn *each,
                         void *arg)
 {
     const char *told = NULL;
@@ -110,9 +110,9 @@ static int tell_entries(struct watch *watch, const redisReply *entries, ethos_sc
             watch->missed = true;
             continue;
         }
-        step(watch, entry);
+        remember_entry_id(watch, entry);
         watch->missed |= watch->number != last + 1 || code != ETHOS_OK;
-        const char *scope = field(entry, "scope");
+        const char *scope = entry_field(entry, "scope");
         if (code == ETHOS_OK && (!told || strcmp(told, scope) != 0))
             code = each(arg, scope);
         told = scope;
@@ -121,7 +121,8 @@ static int tell_entries(struct watch *watch, const redisReply *entries, ethos_sc
 }
 
 /* An array of streams, each a name and its entries; nil when there was nothing. */
-static int tell(struct watch *watch, const redisReply *reply, ethos_scope_fn *each, void *arg)
+static int report_entries(struct redis_watch *watch, const redisReply *reply, ethos_scope_fn *each,
+                          void *arg)
 {
     if (reply->type != REDIS_REPLY_ARRAY)
         return ETHOS_OK;
@@ -140,14 +141,14 @@ static int tell(struct watch *watch, const redisReply *reply, ethos_scope_fn *ea
  */
 static void drain(struct redis *self, ethos_scope_fn *each, void *arg, int *out_stop)
 {
-    struct watch *watch = &self->watch;
+    struct redis_watch *watch = &self->watch;
     redisReply *reply;
     struct ethos_error ignored;
     bool open = link_look(self, &watch->link, &reply, &ignored) == ETHOS_OK;
     while (open && reply) {
         open = reply->type != REDIS_REPLY_ERROR;
         if (open)
-            *out_stop = tell(watch, reply, each, arg);
+            *out_stop = report_entries(watch, reply, each, arg);
         freeReplyObject(reply);
         reply = NULL;
         open = open && ask_next(self, &ignored) == ETHOS_OK;
@@ -164,10 +165,10 @@ static void drain(struct redis *self, ethos_scope_fn *each, void *arg, int *out_
 /* While there is no connection the caller comes back after a pause. */
 static int reconnect(struct redis *self, struct ethos_error *error)
 {
-    struct watch *watch = &self->watch;
+    struct redis_watch *watch = &self->watch;
     if (watch->begun && self->connect_ms < self->reach.deadline_ms)
         self->deadline = os_monotonic_ms() + self->connect_ms; // whoever watches has more to do
-    int code = begin(self, error);
+    int code = begin_stream(self, error);
     if (code == ETHOS_OK) {
         watch->missed = watch->begun;
         watch->begun = true;
@@ -184,7 +185,7 @@ int watch_look(struct ethos_store *store, ethos_scope_fn *each, void *arg, int *
                unsigned *out_wait_ms, struct ethos_error *error)
 {
     struct redis *self = (struct redis *)store;
-    struct watch *watch = &self->watch;
+    struct redis_watch *watch = &self->watch;
     int code = ETHOS_OK;
     redis_begin(self);
     if (watch->link.fd >= 0)

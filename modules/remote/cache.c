@@ -15,15 +15,15 @@ struct cache_entry {
     struct ethos_text text;
 };
 
-static void drop(struct cache *self, struct cache_entry *entry)
+static void drop_entry(struct cache *self, struct cache_entry *entry)
 {
     self->bytes -= entry->text.size;
     free(entry->text.data);
     *entry = (struct cache_entry){0};
 }
 
-static struct cache_entry *find(struct cache *self, const char *scope, const char *key,
-                                uint64_t tail_bytes)
+static struct cache_entry *find_cache_entry(struct cache *self, const char *scope, const char *key,
+                                            uint64_t tail_bytes)
 {
     for (size_t i = 0; self->entries && i < REMOTE_CACHE_TEXTS; i++) {
         struct cache_entry *entry = &self->entries[i];
@@ -47,7 +47,7 @@ static struct cache_entry *oldest(struct cache *self)
 const struct ethos_text *cache_find(struct cache *self, const char *scope, const char *key,
                                     uint64_t tail_bytes)
 {
-    struct cache_entry *entry = find(self, scope, key, tail_bytes);
+    struct cache_entry *entry = find_cache_entry(self, scope, key, tail_bytes);
     if (!entry)
         return NULL;
     entry->used = ++self->clock;
@@ -67,9 +67,9 @@ static struct cache_entry *stalest(struct cache *self)
 void cache_put(struct cache *self, const char *scope, const char *key, uint64_t tail_bytes,
                const struct ethos_text *text)
 {
-    struct cache_entry *entry = find(self, scope, key, tail_bytes);
+    struct cache_entry *entry = find_cache_entry(self, scope, key, tail_bytes);
     if (entry)
-        drop(self, entry);
+        drop_entry(self, entry);
     if (!self->entries)
         self->entries = calloc(REMOTE_CACHE_TEXTS, sizeof *self->entries);
     if (!self->entries || text->size > REMOTE_CACHE_BYTES / 2 ||
@@ -80,9 +80,9 @@ void cache_put(struct cache *self, const char *scope, const char *key, uint64_t 
         return;
     entry = oldest(self);
     if (entry->used)
-        drop(self, entry);
+        drop_entry(self, entry);
     while (self->bytes + text->size > REMOTE_CACHE_BYTES)
-        drop(self, stalest(self));
+        drop_entry(self, stalest(self));
     if (data)
         memcpy(data, text->data, text->size);
     entry->text = *text;
@@ -100,14 +100,14 @@ void cache_forget(struct cache *self, const char *scope, const char *key)
     for (size_t i = 0; self->entries && i < REMOTE_CACHE_TEXTS; i++) {
         struct cache_entry *entry = &self->entries[i];
         if (entry->used && strcmp(entry->key, key) == 0 && strcmp(entry->scope, scope) == 0)
-            drop(self, entry);
+            drop_entry(self, entry);
     }
 }
 
 void cache_release(struct cache *self)
 {
     for (size_t i = 0; self->entries && i < REMOTE_CACHE_TEXTS; i++)
-        drop(self, &self->entries[i]);
+        drop_entry(self, &self->entries[i]);
     free(self->entries);
     *self = (struct cache){0};
 }

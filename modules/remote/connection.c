@@ -21,17 +21,17 @@
 #define NO_SOCKET_MS 50    /* until curl is asked again, while it has none */
 #define MOST_WAIT_MS 60000 /* at once */
 
-int64_t link_deadline(const struct link *self)
+int64_t link_deadline(const struct remote_link *self)
 {
     return os_monotonic_ms() + reach_call_ms(&self->reach);
 }
 
-int64_t link_deadline_texts(const struct link *self)
+int64_t link_deadline_texts(const struct remote_link *self)
 {
     return reach_attempt(&self->reach, os_monotonic_ms(), link_deadline(self));
 }
 
-int link_too_late(const struct link *self, struct ethos_error *error)
+int link_too_late(const struct remote_link *self, struct ethos_error *error)
 {
     return err_set(error, ETHOS_BUSY, "%s: not done within %u ms, nothing was changed", self->url,
                    reach_call_ms(&self->reach));
@@ -70,7 +70,7 @@ static CURLcode perform(CURL *curl)
 }
 
 /* Until something happens on the sockets, or curl has to see to its times. False: the host gives up. */
-static bool wait_for_sockets(const struct link *self)
+static bool wait_for_sockets(const struct remote_link *self)
 {
     struct pollfd fds[MOST_SOCKETS];
     fd_set sets[3]; // read, write, except
@@ -94,7 +94,7 @@ static bool wait_for_sockets(const struct link *self)
 }
 
 /* The same, while the host waits. */
-static CURLcode perform_waiting(struct link *self)
+static CURLcode perform_waiting(struct remote_link *self)
 {
     struct hush hush;
     int running = 1, left;
@@ -116,9 +116,9 @@ static CURLcode perform_waiting(struct link *self)
     return code;
 }
 
-static size_t hear(char *data, size_t size, size_t count, void *arg)
+static size_t read_response_part(char *data, size_t size, size_t count, void *arg)
 {
-    struct link *self = arg;
+    struct remote_link *self = arg;
     return str_add(&self->body, view_of(data, size * count)) == ETHOS_OK ? size * count : 0;
 }
 
@@ -132,13 +132,14 @@ static void add_header(struct curl_slist **headers, const char *line, CURLcode *
 }
 
 /* Programs that the host starts have no business with it. */
-static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+static curl_socket_t open_cloexec_socket(void *arg, curlsocktype purpose,
+                                         struct curl_sockaddr *address)
 {
     (void)arg, (void)purpose;
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-CURLcode link_prepare(const struct link *self, CURL *curl, const char *path,
+CURLcode link_prepare(const struct remote_link *self, CURL *curl, const char *path,
                       struct curl_slist **headers)
 {
     struct str url;
@@ -160,7 +161,7 @@ CURLcode link_prepare(const struct link *self, CURL *curl, const char *path,
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); // does not wait for a name that nobody resolves
-    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_cloexec_socket);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(curl, CURLOPT_MAXAGE_CONN, (long)REMOTE_IDLE_SECONDS);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
@@ -169,15 +170,15 @@ CURLcode link_prepare(const struct link *self, CURL *curl, const char *path,
     return code;
 }
 
-static long sooner(int64_t remaining, uint32_t most)
+static long earlier_timeout(int64_t remaining, uint32_t most)
 {
     int64_t ms = most > 0 && (int64_t)most < remaining ? (int64_t)most : remaining;
     return ms > 0 ? (long)ms : 1;
 }
 
 /* The body lives until the transfer is over. */
-static CURLcode set_question(struct link *self, const struct ask *ask, const struct str *body,
-                             struct curl_slist **headers)
+static CURLcode set_question(struct remote_link *self, const struct remote_call *ask,
+                             const struct str *body, struct curl_slist **headers)
 {
     struct str line;
     CURLcode code = CURLE_OK;
@@ -199,7 +200,7 @@ static CURLcode set_question(struct link *self, const struct ask *ask, const str
         curl_easy_setopt(self->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
         curl_easy_setopt(self->curl, CURLOPT_POSTFIELDS, body->data);
     }
-    curl_easy_setopt(self->curl, CURLOPT_WRITEFUNCTION, hear);
+    curl_easy_setopt(self->curl, CURLOPT_WRITEFUNCTION, read_response_part);
     curl_easy_setopt(self->curl, CURLOPT_WRITEDATA, self);
     curl_easy_setopt(self->curl, CURLOPT_HTTPHEADER, *headers);
     if (str_code(&line) != ETHOS_OK)
@@ -209,17 +210,18 @@ static CURLcode set_question(struct link *self, const struct ask *ask, const str
 }
 
 /* *retry_ms: when the server wants to be asked again, 0: it does not say. */
-static struct answer transfer(struct link *self, const struct ask *ask, const struct str *body,
-                              int64_t remaining, int64_t *retry_ms)
+static struct remote_answer perform_request(struct remote_link *self, const struct remote_call *ask,
+                                            const struct str *body, int64_t remaining,
+                                            int64_t *retry_ms)
 {
     struct curl_slist *headers = NULL;
-    struct answer answer = {0};
+    struct remote_answer answer = {0};
     curl_off_t retry = 0;
     long request = 0;
     char *type = NULL;
     str_clear(&self->body);
     answer.failure = set_question(self, ask, body, &headers);
-    curl_easy_setopt(self->curl, CURLOPT_TIMEOUT_MS, sooner(remaining, self->timeout_ms));
+    curl_easy_setopt(self->curl, CURLOPT_TIMEOUT_MS, earlier_timeout(remaining, self->timeout_ms));
     if (answer.failure == CURLE_OK)
         answer.failure = self->reach.shared && self->reach.shared->wait ? perform_waiting(self)
                                                                         : perform(self->curl);
@@ -253,7 +255,8 @@ static unsigned pause_of(unsigned attempt)
 }
 
 /* False: the time is not enough. */
-static bool wait_for(const struct link *self, unsigned attempt, int64_t retry_ms, int64_t deadline)
+static bool wait_before_retry(const struct remote_link *self, unsigned attempt, int64_t retry_ms,
+                              int64_t deadline)
 {
     int64_t pause = retry_ms > 0 ? retry_ms : pause_of(attempt);
     if (os_monotonic_ms() + pause >= deadline)
@@ -261,7 +264,7 @@ static bool wait_for(const struct link *self, unsigned attempt, int64_t retry_ms
     return reach_sleep(&self->reach, (unsigned)pause);
 }
 
-static int print_body(const struct ask *ask, struct str *out, struct ethos_error *error)
+static int print_body(const struct remote_call *ask, struct str *out, struct ethos_error *error)
 {
     if (ask->query)
         return ETHOS_OK;
@@ -278,7 +281,7 @@ static int print_body(const struct ask *ask, struct str *out, struct ethos_error
 }
 
 /* What was lost once stays unknown: a later refusal says nothing about it. */
-static int give_up(const struct link *self, bool lost, int code, struct ethos_error *error)
+static int give_up(const struct remote_link *self, bool lost, int code, struct ethos_error *error)
 {
     char reason[sizeof error->text];
     if (!lost || code == ETHOS_IO)
@@ -289,8 +292,8 @@ static int give_up(const struct link *self, bool lost, int code, struct ethos_er
 }
 
 /* Until when it is asked again: what was lost, and one who says that he is not ready, to the end. */
-static int64_t again_until(const struct link *self, const struct answer *answer, bool lost,
-                           int64_t began, int64_t deadline)
+static int64_t again_until(const struct remote_link *self, const struct remote_answer *answer,
+                           bool lost, int64_t began, int64_t deadline)
 {
     struct backend_reach reach = self->reach;
     reach.once = reach.once && !lost;
@@ -299,8 +302,8 @@ static int64_t again_until(const struct link *self, const struct answer *answer,
 }
 
 /* The next call gets this error; of a request that may have been done it says nothing. */
-static void note_silence(const struct link *self, const struct answer *answer, int64_t began,
-                         const struct ethos_error *error)
+static void note_silence(const struct remote_link *self, const struct remote_answer *answer,
+                         int64_t began, const struct ethos_error *error)
 {
     struct ethos_error why = *error;
     if (answer->status > 0 ||
@@ -311,8 +314,9 @@ static void note_silence(const struct link *self, const struct answer *answer, i
     reach_failed(&self->reach, began, os_monotonic_ms(), &why);
 }
 
-static int ask_until(struct link *self, const struct ask *ask, const struct str *body,
-                     int64_t deadline, json_t **out, struct ethos_error *error)
+static int call_until(struct remote_link *self, const struct remote_call *ask,
+                      const struct str *body, int64_t deadline, json_t **out,
+                      struct ethos_error *error)
 {
     bool lost = false;
     struct ethos_error said = {0}; // by the server, the last time that it did
@@ -320,8 +324,9 @@ static int ask_until(struct link *self, const struct ask *ask, const struct str 
     for (unsigned attempt = 0;; attempt++) {
         int64_t retry_ms;
         int code = ETHOS_OK;
-        struct answer answer = transfer(self, ask, body, deadline - os_monotonic_ms(), &retry_ms);
-        enum verdict verdict = judge_answer(self, ask, &answer, out, &code, error);
+        struct remote_answer answer = perform_request(self, ask, body, deadline - os_monotonic_ms(),
+                                                      &retry_ms);
+        enum verdict verdict = remote_evaluate_answer(self, ask, &answer, out, &code, error);
         bool again = verdict == VERDICT_LATER ||
                      (verdict == VERDICT_LOST && (ask->flags & ASK_AGAIN));
         lost |= verdict == VERDICT_LOST;
@@ -333,7 +338,7 @@ static int ask_until(struct link *self, const struct ask *ask, const struct str 
         if (answer.status > 0)
             said = *error;
         int64_t until = again_until(self, &answer, lost, began, deadline);
-        if (!again || !wait_for(self, attempt, retry_ms, until)) {
+        if (!again || !wait_before_retry(self, attempt, retry_ms, until)) {
             note_silence(self, &answer, began, error);
             if (said.code != ETHOS_OK && code == ETHOS_BUSY) // that the time is over says less
                 *error = said;
@@ -342,8 +347,8 @@ static int ask_until(struct link *self, const struct ask *ask, const struct str 
     }
 }
 
-int link_ask(struct link *self, const struct ask *ask, int64_t deadline, json_t **out,
-             struct ethos_error *error)
+int link_ask(struct remote_link *self, const struct remote_call *ask, int64_t deadline,
+             json_t **out, struct ethos_error *error)
 {
     struct str body;
     struct ethos_error local = {0};
@@ -354,7 +359,7 @@ int link_ask(struct link *self, const struct ask *ask, int64_t deadline, json_t 
     if (code == ETHOS_OK)
         code = print_body(ask, &body, error);
     if (code == ETHOS_OK)
-        code = ask_until(self, ask, &body, deadline, out, error);
+        code = call_until(self, ask, &body, deadline, out, error);
     str_release(&body);
     if (self->body.capacity > REMOTE_CACHE_BYTES)
         str_release(&self->body);

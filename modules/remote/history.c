@@ -30,7 +30,7 @@ static int tell_changes(struct remote *self, const json_t *rows, ethos_change_fn
         if (code != ETHOS_OK)
             break;
         if (wire_take_change(row, &scratch, &change) != ETHOS_OK) {
-            code = judge_odd(&self->link, "a change came that is none", error);
+            code = remote_unexpected_answer(&self->link, "a change came that is none", error);
             break;
         }
         hide_op(&change);
@@ -78,8 +78,8 @@ int remote_version(struct ethos_store *store, const char *scope, const char *key
 }
 
 /* When an answer was lost, a second question is a conflict: who grafts looks at what there is, and goes on. */
-int remote_graft(struct ethos_store *store, const char *scope, const struct ethos_commit *commit,
-                 struct ethos_error *error)
+int remote_import_commits(struct ethos_store *store, const char *scope,
+                          const struct ethos_commit *commit, struct ethos_error *error)
 {
     struct remote *self = remote_of(store);
     json_t *answer = NULL;
@@ -131,7 +131,7 @@ int remote_conflicts(struct ethos_store *store, const char *scope, ethos_conflic
             .kind = wire_string(row, "kind", &ok),
         };
         if (code == ETHOS_OK && (!ok || !conflict.id || !conflict.key || !conflict.kind))
-            code = judge_odd(&self->link, "a list came that is none", error);
+            code = remote_unexpected_answer(&self->link, "a list came that is none", error);
         if (code == ETHOS_OK)
             code = each(arg, &conflict);
     }

@@ -24,7 +24,7 @@ static const struct ethos_option options[] = {
      "http:// to another machine, where others can read the key"},
     {NULL, ETHOS_OPTION_STRING, NULL, NULL}};
 
-static const char *setting(const struct ethos_setup *setup, const char *name)
+static const char *remote_setup_value(const struct ethos_setup *setup, const char *name)
 {
     const char *value = NULL;
     for (size_t i = 0; i < setup->setting_count; i++)
@@ -40,7 +40,7 @@ static int take_ms(const struct ethos_setup *setup, const char *name, long least
                    struct ethos_error *error)
 {
     char *end;
-    const char *text = setting(setup, name);
+    const char *text = remote_setup_value(setup, name);
     long ms = strtol(text, &end, 10);
     if (*end || end == text || ms < least || ms > REMOTE_MOST_TIMEOUT_MS)
         return err_set(error, ETHOS_INVALID, "memory.options.%s: %s is not between %ld and %d",
@@ -57,14 +57,14 @@ static int bad_url(const char *why, struct ethos_error *error)
     return err_hint(error, code, "write it as https://host, with a port or a path if need be");
 }
 
-static bool is_loopback(const char *host)
+static bool is_loopback_host(const char *host)
 {
     return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
            (strncmp(host, "127.", 4) == 0 && host[strspn(host, "0123456789.")] == 0);
 }
 
 /* Parts that an address of ours has not; the name of its host is given. Free it with curl_free. */
-static const char *judge_url(CURLU *url, const char *text, char **scheme, char **host)
+static const char *find_url_fault(CURLU *url, const char *text, char **scheme, char **host)
 {
     static const CURLUPart foreign[] = {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY,
                                         CURLUPART_FRAGMENT};
@@ -84,13 +84,14 @@ static const char *judge_url(CURLU *url, const char *text, char **scheme, char *
     return NULL;
 }
 
-static int set_url(struct link *link, const char *text, bool insecure, struct ethos_error *error)
+static int set_url(struct remote_link *link, const char *text, bool insecure,
+                   struct ethos_error *error)
 {
     char *scheme = NULL, *host = NULL;
     CURLU *url = curl_url();
-    const char *wrong = url ? judge_url(url, text, &scheme, &host) : NULL;
+    const char *wrong = url ? find_url_fault(url, text, &scheme, &host) : NULL;
     int code = !url ? err_nomem(error) : wrong ? bad_url(wrong, error) : ETHOS_OK;
-    link->local = code == ETHOS_OK && is_loopback(host);
+    link->local = code == ETHOS_OK && is_loopback_host(host);
     if (code == ETHOS_OK && strcmp(scheme, "http") == 0 && !link->local && !insecure) {
         code = err_set(error, ETHOS_DENIED,
                        "memory.options.url: http:// to another machine shows the key on the way");
@@ -110,7 +111,7 @@ static int set_url(struct link *link, const char *text, bool insecure, struct et
 /* ---- the key ------------------------------------------------------------------------------------------ */
 
 /* Of a key of ours the beginning is public; of anything else nothing is. */
-static void name_key(struct link *link, const char *key)
+static void name_key(struct remote_link *link, const char *key)
 {
     bool ours = strncmp(key, "sk-ethos-", 9) == 0 && strlen(key) > 2 * REMOTE_KEY_PUBLIC;
     memcpy(link->prefix, "given", sizeof "given");
@@ -120,7 +121,7 @@ static void name_key(struct link *link, const char *key)
     }
 }
 
-static int set_key(struct link *link, const char *key, struct ethos_error *error)
+static int set_key(struct remote_link *link, const char *key, struct ethos_error *error)
 {
     static const char bearer[] = "Authorization: Bearer ";
     bool ok = *key;
@@ -139,28 +140,29 @@ static int set_key(struct link *link, const char *key, struct ethos_error *error
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-static int need(const char *value, const char *name, struct ethos_error *error)
+static int require_setting(const char *value, const char *name, struct ethos_error *error)
 {
     return value
                ? ETHOS_OK
                : err_set(error, ETHOS_INVALID, "memory.options.%s: missing, remote needs it", name);
 }
 
-static int set_up(struct remote *self, const struct ethos_setup *setup, struct ethos_error *error)
+static int set_up_remote(struct remote *self, const struct ethos_setup *setup,
+                         struct ethos_error *error)
 {
-    struct link *link = &self->link;
-    const char *url = setting(setup, "url"), *key = setting(setup, "key"),
-               *ca_file = setting(setup, "caFile");
-    bool insecure = strcmp(setting(setup, "insecure"), "true") == 0;
+    struct remote_link *link = &self->link;
+    const char *url = remote_setup_value(setup, "url"), *key = remote_setup_value(setup, "key"),
+               *ca_file = remote_setup_value(setup, "caFile");
+    bool insecure = strcmp(remote_setup_value(setup, "insecure"), "true") == 0;
     str_init(&link->body, WIRE_MAX_BODY);
     link->reach = reach_make(setup);
     int code = take_ms(setup, "timeoutMs", 0, &link->timeout_ms, error);
     if (code == ETHOS_OK)
         code = take_ms(setup, "connectTimeoutMs", 1, &link->connect_ms, error);
     if (code == ETHOS_OK)
-        code = need(url, "url", error);
+        code = require_setting(url, "url", error);
     if (code == ETHOS_OK)
-        code = need(key, "keyFile", error);
+        code = require_setting(key, "keyFile", error);
     if (code == ETHOS_OK)
         code = set_url(link, url, insecure, error);
     if (code == ETHOS_OK)
@@ -210,7 +212,7 @@ static void take_offers(struct remote *self, const json_t *info)
 
 static int ask_info(struct remote *self, int64_t deadline, json_t **out, struct ethos_error *error)
 {
-    const struct ask ask = {"info", "", NULL, NULL, ASK_READ};
+    const struct remote_call ask = {"info", "", NULL, NULL, ASK_READ};
     int code = link_ask(&self->link, &ask, deadline, out, error);
     if (code != ETHOS_OK)
         return code;
@@ -224,7 +226,7 @@ static int ask_info(struct remote *self, int64_t deadline, json_t **out, struct 
     return err_hint(error, code, "install the same version of ethos on both sides");
 }
 
-int remote_ask(struct remote *self, const struct ask *ask, int64_t deadline, json_t **out,
+int remote_ask(struct remote *self, const struct remote_call *ask, int64_t deadline, json_t **out,
                struct ethos_error *error)
 {
     json_t *info = NULL;
@@ -258,8 +260,8 @@ static int remote_open(const struct ethos_setup *setup, struct ethos_store **out
 
 /* ---- check ---------------------------------------------------------------------------------------------- */
 
-static void find(ethos_finding_fn *each, void *arg, const char *subject, const char *problem,
-                 const char *remedy)
+static void report_remote_finding(ethos_finding_fn *each, void *arg, const char *subject,
+                                  const char *problem, const char *remedy)
 {
     const struct ethos_finding finding = {ETHOS_FINDING_WARNING, subject, problem, remedy};
     each(arg, &finding);
@@ -275,17 +277,20 @@ static int remote_check(struct ethos_store *store, int fix, ethos_finding_fn *ea
     int code = ask_info(self, link_deadline(&self->link), &info, error);
     int64_t skew = (int64_t)wire_number(info, "timeMs", 0) - self->host->now_ms(self->host->arg);
     if (code == ETHOS_OK && (skew > REMOTE_SKEW_MS || skew < -REMOTE_SKEW_MS))
-        find(each, arg, self->link.url, "its clock and ours differ by more than 5 seconds",
-             "set both by the network (NTP)");
+        report_remote_finding(each, arg, self->link.url,
+                              "its clock and ours differ by more than 5 seconds",
+                              "set both by the network (NTP)");
     if (code == ETHOS_OK && !offers(info, "durable"))
-        find(each, arg, self->link.url, "what it acknowledges may be lost in a power cut",
-             "set durability to full at the server");
+        report_remote_finding(each, arg, self->link.url,
+                              "what it acknowledges may be lost in a power cut",
+                              "set durability to full at the server");
     if (code == ETHOS_OK && !offers(info, "once"))
-        find(each, arg, self->link.url, "it keeps no operation ids: a lost answer stays unknown",
-             "give the server a store that does");
+        report_remote_finding(each, arg, self->link.url,
+                              "it keeps no operation ids: a lost answer stays unknown",
+                              "give the server a store that does");
     if (code == ETHOS_OK && !self->link.local && strncmp(self->link.url, "http:", 5) == 0)
-        find(each, arg, self->link.url, "memory and key travel in clear",
-             "put TLS in front of the server, and write https://");
+        report_remote_finding(each, arg, self->link.url, "memory and key travel in clear",
+                              "put TLS in front of the server, and write https://");
     json_decref(info);
     return code;
 }
@@ -314,7 +319,7 @@ static const struct ethos_store_ops remote_ops = {
     .gather = remote_gather,
     .scopes = remote_scopes,
     .watch = remote_watch,
-    .graft = remote_graft,
+    .graft = remote_import_commits,
 };
 
 static int remote_open(const struct ethos_setup *setup, struct ethos_store **out_store,
@@ -331,7 +336,7 @@ static int remote_open(const struct ethos_setup *setup, struct ethos_store **out
     self->store.ops = &self->ops;
     self->store.capabilities = ETHOS_STORE_ONCE | ETHOS_STORE_HISTORY; // until it has told
     self->host = setup->host;
-    int code = set_up(self, setup, error);
+    int code = set_up_remote(self, setup, error);
     if (code == ETHOS_OK)
         code = ask_info(self, link_deadline_texts(&self->link), &info, &why);
     if (code == ETHOS_OK)

@@ -41,7 +41,7 @@
 
 /* ---- link ------------------------------------------------------------------------------------- */
 
-struct link {
+struct remote_link {
     CURL *curl;
     CURLM *multi;     /* of curl, where the host waits; else NULL */
     char *url;        /* without a slash at the end */
@@ -59,7 +59,7 @@ enum {
     ASK_READ = 3,  /* the same, and nothing is changed by it */
 };
 
-struct ask {
+struct remote_call {
     const char *name;  /* "swap" */
     const char *query; /* of GET; NULL: POST with args */
     const json_t *args;
@@ -68,20 +68,20 @@ struct ask {
 };
 
 /* When a call must be over, by os_monotonic_ms. */
-int64_t link_deadline(const struct link *self);
-int64_t link_deadline_texts(const struct link *self); /* of which the host may have others */
-int link_too_late(const struct link *self, struct ethos_error *error); /* ETHOS_BUSY */
+int64_t link_deadline(const struct remote_link *self);
+int64_t link_deadline_texts(const struct remote_link *self); /* of which the host may have others */
+int link_too_late(const struct remote_link *self, struct ethos_error *error); /* ETHOS_BUSY */
 
 /*
  * Asks, and gives the object that was answered (owned); NULL: nothing changed. What the server's store
  * refused is an error of that code, with *out the object around it where it has more to tell.
  * ETHOS_BUSY: nothing was done; ETHOS_IO: that is not known.
  */
-int link_ask(struct link *self, const struct ask *ask, int64_t deadline, json_t **out,
-             struct ethos_error *error);
+int link_ask(struct remote_link *self, const struct remote_call *ask, int64_t deadline,
+             json_t **out, struct ethos_error *error);
 
 /* Sets what every transfer has: where, how long, who. */
-CURLcode link_prepare(const struct link *self, CURL *curl, const char *path,
+CURLcode link_prepare(const struct remote_link *self, CURL *curl, const char *path,
                       struct curl_slist **headers);
 
 /* A peer that goes away while it is written to raises SIGPIPE in some TLS libraries: not in our host. */
@@ -95,7 +95,7 @@ void link_unhush(const struct hush *self);
 /* ---- judge ------------------------------------------------------------------------------------ */
 
 /* One answer, or that there is none. */
-struct answer {
+struct remote_answer {
     CURLcode failure;   /* CURLE_OK: there is one */
     const char *reason; /* in curl's words */
     bool sent;          /* the question, or a part of it, has left */
@@ -111,12 +111,13 @@ enum verdict {
 };
 
 /* code and error are what the call returns when it is not asked again; *out as in link_ask. */
-enum verdict judge_answer(const struct link *link, const struct ask *ask,
-                          const struct answer *answer, json_t **out, int *code,
-                          struct ethos_error *error);
+enum verdict remote_evaluate_answer(const struct remote_link *link, const struct remote_call *ask,
+                                    const struct remote_answer *answer, json_t **out, int *code,
+                                    struct ethos_error *error);
 
 /* Of what another program should not have answered: ETHOS_CORRUPT. */
-int judge_odd(const struct link *link, const char *what, struct ethos_error *error);
+int remote_unexpected_answer(const struct remote_link *link, const char *what,
+                             struct ethos_error *error);
 
 /* ---- texts ------------------------------------------------------------------------------------ */
 
@@ -135,18 +136,18 @@ void cache_put(struct cache *self, const char *scope, const char *key, uint64_t 
 void cache_forget(struct cache *self, const char *scope, const char *key);
 void cache_release(struct cache *self);
 
-struct watch;
+struct remote_watch;
 
 struct remote {
     struct ethos_store store;
     struct ethos_store_ops ops; /* without what the server's store lacks */
     const struct ethos_host *host;
-    struct link link;
+    struct remote_link link;
     struct cache cache;
-    struct watch *watch; /* NULL until first asked */
-    bool known;          /* the server has told what it offers; the two below follow from that */
-    bool once;           /* it remembers operation ids */
-    bool settles;        /* its history notices edits made outside */
+    struct remote_watch *watch; /* NULL until first asked */
+    bool known;   /* the server has told what it offers; the two below follow from that */
+    bool once;    /* it remembers operation ids */
+    bool settles; /* its history notices edits made outside */
 };
 
 static inline struct remote *remote_of(struct ethos_store *self)
@@ -158,7 +159,7 @@ static inline struct remote *remote_of(struct ethos_store *self)
  * link_ask, of a server that is known: one that was not there when the store was opened is asked first what
  * it offers.
  */
-int remote_ask(struct remote *self, const struct ask *ask, int64_t deadline, json_t **out,
+int remote_ask(struct remote *self, const struct remote_call *ask, int64_t deadline, json_t **out,
                struct ethos_error *error);
 
 /* One text to be read; text is the caller's. */
@@ -217,8 +218,8 @@ int remote_version(struct ethos_store *self, const char *scope, const char *key,
                    const char *revision, struct ethos_text *out_text, struct ethos_error *error);
 int remote_set_aside(struct ethos_store *self, const char *scope, const char *key,
                      struct ethos_view text, struct ethos_error *error);
-int remote_graft(struct ethos_store *self, const char *scope, const struct ethos_commit *commit,
-                 struct ethos_error *error);
+int remote_import_commits(struct ethos_store *self, const char *scope,
+                          const struct ethos_commit *commit, struct ethos_error *error);
 int remote_keep(struct ethos_store *self, const char *scope, const char *key,
                 struct ethos_view text, struct ethos_error *error);
 int remote_conflicts(struct ethos_store *self, const char *scope, ethos_conflict_fn *each,
@@ -229,6 +230,6 @@ int remote_conflict_drop(struct ethos_store *self, const char *scope, const char
                          struct ethos_error *error);
 int remote_watch(struct ethos_store *self, ethos_scope_fn *each, void *arg, int *out_fd,
                  unsigned *out_wait_ms, struct ethos_error *error);
-void watch_free(struct watch *self);
+void watch_free(struct remote_watch *self);
 
 #endif

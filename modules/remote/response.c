@@ -12,7 +12,8 @@
 
 #define BEHIND "is `ethos serve` running behind memory.options.url?"
 
-int judge_odd(const struct link *link, const char *what, struct ethos_error *error)
+int remote_unexpected_answer(const struct remote_link *link, const char *what,
+                             struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_CORRUPT, "%s: %s", link->url, what);
     return err_hint(error, code,
@@ -21,20 +22,21 @@ int judge_odd(const struct link *link, const char *what, struct ethos_error *err
 
 /* ---- no answer ------------------------------------------------------------------------------------ */
 
-static int untrusted(const struct link *link, const struct answer *answer,
+static int untrusted(const struct remote_link *link, const struct remote_answer *answer,
                      struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_DENIED, "%s: not trusted: %s", link->url, answer->reason);
     return err_hint(error, code, "set memory.options.caFile to the certificate of its authority");
 }
 
-static bool only_reads(const struct ask *ask)
+static bool only_reads(const struct remote_call *ask)
 {
     return (ask->flags & ASK_READ) == ASK_READ;
 }
 
-static enum verdict no_answer(const struct link *link, const struct ask *ask,
-                              const struct answer *answer, int *code, struct ethos_error *error)
+static enum verdict no_answer(const struct remote_link *link, const struct remote_call *ask,
+                              const struct remote_answer *answer, int *code,
+                              struct ethos_error *error)
 {
     switch (answer->failure) {
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -52,7 +54,7 @@ static enum verdict no_answer(const struct link *link, const struct ask *ask,
         return answer->sent ? VERDICT_LOST : VERDICT_DONE;
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_UNSUPPORTED_PROTOCOL:
-        *code = judge_odd(link, "what answers there does not speak HTTP", error);
+        *code = remote_unexpected_answer(link, "what answers there does not speak HTTP", error);
         return VERDICT_DONE;
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
@@ -83,14 +85,14 @@ static const json_t *find_refusal(const json_t *json)
     return json_is_object(json_object_get(around, "error")) ? around : NULL;
 }
 
-static int refused_key(const struct link *link, struct ethos_error *error)
+static int refused_key(const struct remote_link *link, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_DENIED, "%s: refuses the key %s", link->url, link->prefix);
     return err_hint(error, code, "make one at the server: ethos api-key create NAME --scope store");
 }
 
-static int told(const struct link *link, int code, const struct answer *answer, const json_t *json,
-                const char *hint, struct ethos_error *error)
+static int told(const struct remote_link *link, int code, const struct remote_answer *answer,
+                const json_t *json, const char *hint, struct ethos_error *error)
 {
     const char *const names[] = {"message", "detail", "error"};
     const char *message = NULL;
@@ -102,9 +104,9 @@ static int told(const struct link *link, int code, const struct answer *answer, 
 }
 
 /* A status that is not the store's own. */
-static enum verdict judge_status(const struct link *link, const struct ask *ask,
-                                 const struct answer *answer, const json_t *json, int *code,
-                                 struct ethos_error *error)
+static enum verdict evaluate_status(const struct remote_link *link, const struct remote_call *ask,
+                                    const struct remote_answer *answer, const json_t *json,
+                                    int *code, struct ethos_error *error)
 {
     bool known = json || only_reads(ask);
     switch (answer->status) {
@@ -140,22 +142,23 @@ static enum verdict judge_status(const struct link *link, const struct ask *ask,
         return only_reads(ask) ? VERDICT_LATER : VERDICT_LOST; // somebody who stands before it
     }
     if (answer->status >= 300 && answer->status < 400)
-        *code = judge_odd(link, "it leads to another address, which is not followed", error);
+        *code = remote_unexpected_answer(link, "it leads to another address, which is not followed",
+                                         error);
     else if (!json)
-        *code = judge_odd(link, "what answers there is no ethos server", error);
+        *code = remote_unexpected_answer(link, "what answers there is no ethos server", error);
     else
         *code = told(link, answer->status >= 500 ? ETHOS_IO : ETHOS_INVALID, answer, json, NULL,
                      error);
     return VERDICT_DONE;
 }
 
-static bool is_json(const struct answer *answer)
+static bool is_json(const struct remote_answer *answer)
 {
     return answer->type && strstr(answer->type, "json");
 }
 
 /* The object of an answer, whose form depends on the route. Owned; NULL: it is none. */
-static json_t *read_object(const struct ask *ask, const struct answer *answer)
+static json_t *response_object(const struct remote_call *ask, const struct remote_answer *answer)
 {
     json_t *whole = NULL;
     if (!is_json(answer) ||
@@ -167,21 +170,22 @@ static json_t *read_object(const struct ask *ask, const struct answer *answer)
     return object;
 }
 
-static enum verdict judge(const struct link *link, const struct ask *ask,
-                          const struct answer *answer, json_t **out, int *code,
-                          struct ethos_error *error)
+static enum verdict evaluate_response(const struct remote_link *link, const struct remote_call *ask,
+                                      const struct remote_answer *answer, json_t **out, int *code,
+                                      struct ethos_error *error)
 {
     if (answer->failure != CURLE_OK)
         return no_answer(link, ask, answer, code, error);
     if (answer->status == 304 && ask->tag)
         return VERDICT_DONE;
-    json_t *json = read_object(ask, answer);
+    json_t *json = response_object(ask, answer);
     const json_t *refusal = find_refusal(json);
     if (refusal) {
         *out = json_incref((json_t *)refusal);
         *code = wire_take_error(json_object_get(refusal, "error"), error);
         if (!*error->text)
-            *code = judge_odd(link, "its error has no form that is known here", error);
+            *code = remote_unexpected_answer(link, "its error has no form that is known here",
+                                             error);
         json_decref(json);
         return *code == ETHOS_BUSY ? VERDICT_LATER : VERDICT_DONE;
     }
@@ -194,13 +198,13 @@ static enum verdict judge(const struct link *link, const struct ask *ask,
                         only_reads(ask) ? "" : ", it may have been done");
         return VERDICT_LOST;
     }
-    enum verdict verdict = judge_status(link, ask, answer, json, code, error);
+    enum verdict verdict = evaluate_status(link, ask, answer, json, code, error);
     json_decref(json);
     return verdict;
 }
 
 /* Some quote what they were asked with, all of it or the beginning. */
-static void hide_key(const struct link *link, struct ethos_error *error)
+static void hide_key(const struct remote_link *link, struct ethos_error *error)
 {
     char key[REMOTE_KEY_PUBLIC + 2];
     snprintf(key, sizeof key, "%s", strrchr(link->credential, ' ') + 1);
@@ -210,13 +214,13 @@ static void hide_key(const struct link *link, struct ethos_error *error)
     }
 }
 
-enum verdict judge_answer(const struct link *link, const struct ask *ask,
-                          const struct answer *answer, json_t **out, int *code,
-                          struct ethos_error *error)
+enum verdict remote_evaluate_answer(const struct remote_link *link, const struct remote_call *ask,
+                                    const struct remote_answer *answer, json_t **out, int *code,
+                                    struct ethos_error *error)
 {
     struct ethos_error local = {0};
     error = error ? error : &local;
-    enum verdict verdict = judge(link, ask, answer, out, code, error);
+    enum verdict verdict = evaluate_response(link, ask, answer, out, code, error);
     if (*code != ETHOS_OK)
         hide_key(link, error);
     return verdict;

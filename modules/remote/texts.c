@@ -112,14 +112,14 @@ int texts_take(struct remote *self, const json_t *value, struct ethos_text *out,
     if (code == ETHOS_NOMEM)
         err_nomem(error);
     else if (code != ETHOS_OK || is_damaged(&about, bytes))
-        code = judge_odd(&self->link, "a text came that is not what it says", error);
+        code = remote_unexpected_answer(&self->link, "a text came that is not what it says", error);
     else
         code = texts_give(self, &about, bytes, out, error);
     str_release(&scratch);
     return code;
 }
 
-static int not_found(const struct spot *spot, struct ethos_error *error)
+static int no_such_text(const struct spot *spot, struct ethos_error *error)
 {
     return err_set(error, ETHOS_NOTFOUND, "%s: not found", spot->key);
 }
@@ -132,12 +132,13 @@ static int take_spot(struct remote *self, const json_t *value, uint64_t tail_byt
     struct ethos_error *error = &spot->error;
     if (!view_eq_str(json_view(value, "scope"), spot->scope) ||
         !view_eq_str(json_view(value, "key"), spot->key))
-        return judge_odd(&self->link, "it answered something else than what was asked", error);
+        return remote_unexpected_answer(&self->link,
+                                        "it answered something else than what was asked", error);
     if (refusal)
         return wire_take_error(refusal, error);
     if (!json_object_get(value, "text")) {
         cache_put(&self->cache, spot->scope, spot->key, tail_bytes, &absent);
-        return not_found(spot, error);
+        return no_such_text(spot, error);
     }
     int code = texts_take(self, value, spot->text, error);
     if (code == ETHOS_OK)
@@ -150,7 +151,8 @@ static int take_spots(struct remote *self, const json_t *answer, struct spot *sp
 {
     const json_t *texts = json_object_get(answer, "texts");
     if (!json_is_array(texts) || json_array_size(texts) != count)
-        return judge_odd(&self->link, "it answered something else than what was asked", error);
+        return remote_unexpected_answer(&self->link,
+                                        "it answered something else than what was asked", error);
     for (size_t i = 0; i < count; i++)
         spots[i].code = take_spot(self, json_array_get(texts, i), tail_bytes, &spots[i]);
     return ETHOS_OK;
@@ -165,7 +167,7 @@ static int recall_spots(struct remote *self, struct spot *spots, size_t count, u
                                                    tail_bytes);
         spot->code = text->data ? texts_give(self, text, view_of(text->data, text->size),
                                              spot->text, &spot->error)
-                                : not_found(spot, &spot->error);
+                                : no_such_text(spot, &spot->error);
     }
     return ETHOS_OK;
 }
@@ -187,8 +189,8 @@ int texts_fetch(struct remote *self, struct spot *spots, size_t count, uint64_t 
         args = json_pack("{s:o, s:I}", "at", list_spots(spots, count), "tailBytes",
                          (json_int_t)tail_bytes);
     bool known = brief && known_tag(self, spots, count, tail_bytes, tag);
-    const struct ask ask = {"gather", brief ? query.data : NULL, args, known ? tag : NULL,
-                            ASK_READ};
+    const struct remote_call ask = {"gather", brief ? query.data : NULL, args, known ? tag : NULL,
+                                    ASK_READ};
     int code = brief || args ? remote_ask(self, &ask, deadline, &answer, error) : err_nomem(error);
     if (code == ETHOS_OK)
         code = answer ? take_spots(self, answer, spots, count, tail_bytes, error)
@@ -254,10 +256,10 @@ json_t *texts_args(const char *scope, const char *key, const char *name, json_t 
     return NULL;
 }
 
-static int ask_until(struct remote *self, const char *name, json_t *args, unsigned flags,
-                     int64_t deadline, json_t **out, struct ethos_error *error)
+static int call_operation(struct remote *self, const char *name, json_t *args, unsigned flags,
+                          int64_t deadline, json_t **out, struct ethos_error *error)
 {
-    const struct ask ask = {name, NULL, args, NULL, flags};
+    const struct remote_call ask = {name, NULL, args, NULL, flags};
     *out = NULL;
     int code = args ? remote_ask(self, &ask, deadline, out, error) : err_nomem(error);
     json_decref(args);
@@ -267,7 +269,7 @@ static int ask_until(struct remote *self, const char *name, json_t *args, unsign
 int texts_ask(struct remote *self, const char *name, json_t *args, unsigned flags, json_t **out,
               struct ethos_error *error)
 {
-    return ask_until(self, name, args, flags, link_deadline(&self->link), out, error);
+    return call_operation(self, name, args, flags, link_deadline(&self->link), out, error);
 }
 
 /* One walk through the pages. *out_moved: what a page ended with is gone; the list must be read again. */
@@ -284,11 +286,11 @@ static int read_pages(struct remote *self, const char *name, const char *scope, 
             args = NULL;
         }
         json_decref(cursor);
-        code = ask_until(self, name, args, ASK_READ, link_deadline_texts(&self->link), &answer,
-                         error);
+        code = call_operation(self, name, args, ASK_READ, link_deadline_texts(&self->link), &answer,
+                              error);
         *out_moved = later && code == ETHOS_INVALID;
         if (code == ETHOS_OK && !json_is_array(json_object_get(answer, member)))
-            code = judge_odd(&self->link, "a list came that is none", error);
+            code = remote_unexpected_answer(&self->link, "a list came that is none", error);
         if (code == ETHOS_OK && json_array_extend(rows, json_object_get(answer, member)) != 0)
             code = err_nomem(error);
         cursor = json_object_get(answer, "nextCursor");
@@ -331,7 +333,7 @@ int remote_list(struct ethos_store *store, const char *scope, ethos_entry_fn *ea
                                           wire_number(row, "bytes", 0),
                                           mtime ? (int64_t)json_integer_value(mtime) : -1};
         if (code == ETHOS_OK && (!ok || !entry.key))
-            code = judge_odd(&self->link, "a list came that is none", error);
+            code = remote_unexpected_answer(&self->link, "a list came that is none", error);
         if (code == ETHOS_OK)
             code = each(arg, &entry);
     }
@@ -348,7 +350,7 @@ int remote_scopes(struct ethos_store *store, ethos_scope_fn *each, void *arg,
     int code = texts_list(self, "scopes", NULL, "scopes", &rows, error);
     json_array_foreach (rows, index, row) {
         if (code == ETHOS_OK && !json_is_string(row))
-            code = judge_odd(&self->link, "a list came that is none", error);
+            code = remote_unexpected_answer(&self->link, "a list came that is none", error);
         if (code == ETHOS_OK)
             code = each(arg, json_string_value(row));
     }

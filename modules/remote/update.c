@@ -73,8 +73,8 @@ static int take_moved(struct updating *self, const json_t *answer, struct ethos_
         if (code != ETHOS_OK)
             break;
         if (!edit)
-            code = judge_odd(&remote->link, "it answered something else than what was asked",
-                             error);
+            code = remote_unexpected_answer(
+                &remote->link, "it answered something else than what was asked", error);
         else if (json_object_get(row, "text"))
             code = texts_take(self->remote, row, &edit->old, error);
         else
@@ -85,7 +85,7 @@ static int take_moved(struct updating *self, const json_t *answer, struct ethos_
 
 /* ---- swapping ------------------------------------------------------------------------------------- */
 
-static bool put(json_t *object, const char *name, json_t *value)
+static bool set_object_member(json_t *object, const char *name, json_t *value)
 {
     return json_object_set_new(object, name, value) == 0;
 }
@@ -105,13 +105,13 @@ static json_t *edit_json(const struct updating *self, const struct ethos_edit *e
     json_t *json = json_pack("{s:s, s:s}", "key", edit->key, "expect", expect);
     bool whole = json;
     if (whole && !looking && edit->verdict == ETHOS_EDIT_PUT)
-        whole = put(json, "text", wire_bytes(edit->text));
+        whole = set_object_member(json, "text", wire_bytes(edit->text));
     if (whole && !looking && edit->verdict == ETHOS_EDIT_DROP)
-        whole = put(json, "drop", json_true());
+        whole = set_object_member(json, "drop", json_true());
     if (whole && !looking && edit->actions)
-        whole = put(json, "actions", json_text(view_str(edit->actions)));
+        whole = set_object_member(json, "actions", json_text(view_str(edit->actions)));
     if (whole && !looking && *edit->receipt)
-        whole = put(json, "receipt", json_text(view_str(edit->receipt)));
+        whole = set_object_member(json, "receipt", json_text(view_str(edit->receipt)));
     if (whole)
         return json;
     json_decref(json);
@@ -128,14 +128,14 @@ static json_t *swap_args(const struct updating *self, bool looking)
         args = texts_args(self->scope, NULL, "edits", edits);
     else
         json_decref(edits);
-    if (args && !put(args, "origin", wire_origin(&self->origin))) {
+    if (args && !set_object_member(args, "origin", wire_origin(&self->origin))) {
         json_decref(args);
         args = NULL;
     }
     return args;
 }
 
-static int check_size(const struct updating *self, struct ethos_error *error)
+static int check_update_size(const struct updating *self, struct ethos_error *error)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < self->count; i++)
@@ -147,7 +147,7 @@ static int check_size(const struct updating *self, struct ethos_error *error)
 }
 
 /* Whether one of the edits is answered as repeated: so the operation was known. */
-static bool is_repeated(const json_t *answer)
+static bool was_repeated(const json_t *answer)
 {
     size_t index;
     json_t *row;
@@ -158,7 +158,7 @@ static bool is_repeated(const json_t *answer)
 }
 
 /* What became of one. An operation of our own that was known is one whose answer was lost on the way. */
-static bool take_row(const json_t *row, bool repeated, struct ethos_edit *edit)
+static bool read_outcome(const json_t *row, bool repeated, struct ethos_edit *edit)
 {
     bool ok = true;
     const char *revision = wire_string(row, "revision", &ok);
@@ -178,28 +178,28 @@ static bool take_row(const json_t *row, bool repeated, struct ethos_edit *edit)
 static int take_done(struct updating *self, const json_t *answer, struct ethos_error *error)
 {
     const json_t *rows = json_object_get(answer, "edits");
-    bool repeated = !self->made && is_repeated(answer);
+    bool repeated = !self->made && was_repeated(answer);
     bool ok = json_is_array(rows) && json_array_size(rows) == self->count;
     for (size_t i = 0; ok && i < self->count; i++)
-        ok = take_row(json_array_get(rows, i), repeated, &self->edits[i]);
+        ok = read_outcome(json_array_get(rows, i), repeated, &self->edits[i]);
     for (size_t i = 0; repeated && i < self->count; i++)
         edit_free_text(self->remote->host, &self->edits[i].old); // it says nothing about then
     return ok ? ETHOS_OK
-              : judge_odd(&self->remote->link, "it answered something else than what was asked",
-                          error);
+              : remote_unexpected_answer(&self->remote->link,
+                                         "it answered something else than what was asked", error);
 }
 
 /* ETHOS_CONFLICT: *out tells what moved. Looking changes nothing. */
-static int swap(struct updating *self, bool looking, json_t **out, struct ethos_error *error)
+static int call_swap(struct updating *self, bool looking, json_t **out, struct ethos_error *error)
 {
-    int code = looking ? ETHOS_OK : check_size(self, error);
+    int code = looking ? ETHOS_OK : check_update_size(self, error);
     if (code != ETHOS_OK)
         return code;
     json_t *args = swap_args(self, looking);
-    const struct ask ask = {"swap", NULL, args, NULL,
-                            looking                        ? ASK_READ
-                            : opid_is_given(&self->origin) ? ASK_AGAIN
-                                                           : 0};
+    const struct remote_call ask = {"swap", NULL, args, NULL,
+                                    looking                        ? ASK_READ
+                                    : opid_is_given(&self->origin) ? ASK_AGAIN
+                                                                   : 0};
     code = args ? remote_ask(self->remote, &ask, self->deadline, out, error) : err_nomem(error);
     json_decref(args);
     for (size_t i = 0; i < self->count && !looking; i++)
@@ -230,11 +230,11 @@ static int recall_olds(struct updating *self, struct ethos_error *error)
  * asked. That is a swap which keeps everything and expects what was read last; what it meets instead comes
  * with the answer. *done: it was.
  */
-static int look(struct updating *self, bool *done, struct ethos_error *error)
+static int read_server_texts(struct updating *self, bool *done, struct ethos_error *error)
 {
     json_t *answer = NULL;
-    int code = swap(self, true, &answer, error);
-    *done = code == ETHOS_OK && is_repeated(answer);
+    int code = call_swap(self, true, &answer, error);
+    *done = code == ETHOS_OK && was_repeated(answer);
     if (*done)
         code = take_done(self, answer, error);
     else if (code == ETHOS_OK || code == ETHOS_CONFLICT)
@@ -258,7 +258,7 @@ static int try_once(struct updating *self, ethos_edit_fn *edit, void *arg, bool 
         edit_set_revisions(self->edits, self->count);
         return ETHOS_OK;
     }
-    code = swap(self, false, &answer, error);
+    code = call_swap(self, false, &answer, error);
     if (code == ETHOS_OK)
         code = take_done(self, answer, error);
     *again = code == ETHOS_CONFLICT;
@@ -269,7 +269,7 @@ static int try_once(struct updating *self, ethos_edit_fn *edit, void *arg, bool 
 }
 
 /* The digest of a made one says nothing: the id is new, and all attempts of this call are the same to it. */
-static int name_operation(struct updating *self, struct ethos_error *error)
+static int make_operation_id(struct updating *self, struct ethos_error *error)
 {
     unsigned char random[16];
     if (opid_is_given(&self->origin) || !self->remote->once)
@@ -300,9 +300,9 @@ int remote_update(struct ethos_store *store, const char *scope, struct ethos_edi
     int code = edit_check_keys(edits, count, error);
     self.looked = opid_is_given(&self.origin);
     if (code == ETHOS_OK)
-        code = self.looked ? look(&self, &done, error) : read_olds(&self, error);
+        code = self.looked ? read_server_texts(&self, &done, error) : read_olds(&self, error);
     if (code == ETHOS_OK)
-        code = name_operation(&self, error);
+        code = make_operation_id(&self, error);
     for (bool again = code == ETHOS_OK && !done; again;) {
         again = false;
         code = try_once(&self, edit, arg, &again, error);

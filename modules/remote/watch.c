@@ -21,8 +21,8 @@
 #define REFUSED_MS 30000 /* the same when the key was refused */
 #define LOOK_MS 15000    /* the host comes by to see whether it is silent */
 
-struct watch {
-    const struct link *link;
+struct remote_watch {
+    const struct remote_link *link;
     CURLM *multi;
     CURL *curl;
     struct curl_slist *headers; /* of the stream that is open, or NULL: none is */
@@ -37,7 +37,7 @@ struct watch {
 
 /* ---- what is heard --------------------------------------------------------------------------------- */
 
-static bool is_noted(const struct watch *self, const char *scope)
+static bool is_noted(const struct remote_watch *self, const char *scope)
 {
     for (size_t at = 0; at < self->scopes.size; at += strlen(self->scopes.data + at) + 1)
         if (strcmp(self->scopes.data + at, scope) == 0)
@@ -48,7 +48,7 @@ static bool is_noted(const struct watch *self, const char *scope)
 /* An event that is too long is one that is not known. */
 static void hear_event(void *arg, struct ethos_view data)
 {
-    struct watch *self = arg;
+    struct remote_watch *self = arg;
     bool ok = true;
     json_t *event = NULL;
     if (!data.data || json_parse(data, "event", &event, NULL) != ETHOS_OK)
@@ -67,9 +67,9 @@ static void hear_event(void *arg, struct ethos_view data)
     json_decref(event);
 }
 
-static size_t hear(char *data, size_t size, size_t count, void *arg)
+static size_t read_stream_part(char *data, size_t size, size_t count, void *arg)
 {
-    struct watch *self = arg;
+    struct remote_watch *self = arg;
     self->heard = os_monotonic_ms();
     event_stream_feed(&self->events, view_of(data, size * count));
     return size * count;
@@ -77,7 +77,7 @@ static size_t hear(char *data, size_t size, size_t count, void *arg)
 
 /* ---- the stream -------------------------------------------------------------------------------------- */
 
-static void shut(struct watch *self, int64_t pause)
+static void shut(struct remote_watch *self, int64_t pause)
 {
     if (self->headers) {
         curl_multi_remove_handle(self->multi, self->curl);
@@ -90,7 +90,7 @@ static void shut(struct watch *self, int64_t pause)
 }
 
 /* Without an id to go on from, what happens until the greeting is not known. */
-static int start(struct watch *self, struct ethos_error *error)
+static int start_stream(struct remote_watch *self, struct ethos_error *error)
 {
     char line[EVENT_ID_SIZE + 32];
     CURLcode code = link_prepare(self->link, self->curl, "/events", &self->headers);
@@ -101,7 +101,7 @@ static int start(struct watch *self, struct ethos_error *error)
         code = longer ? code : CURLE_OUT_OF_MEMORY;
     }
     curl_easy_setopt(self->curl, CURLOPT_HTTPHEADER, self->headers);
-    curl_easy_setopt(self->curl, CURLOPT_WRITEFUNCTION, hear);
+    curl_easy_setopt(self->curl, CURLOPT_WRITEFUNCTION, read_stream_part);
     curl_easy_setopt(self->curl, CURLOPT_WRITEDATA, self);
     curl_easy_setopt(self->curl, CURLOPT_FRESH_CONNECT, 1L);
     self->heard = os_monotonic_ms();
@@ -114,7 +114,7 @@ static int start(struct watch *self, struct ethos_error *error)
 }
 
 /* Takes what has come, and notices the end. */
-static void pump(struct watch *self)
+static void pump(struct remote_watch *self)
 {
     struct hush hush;
     int running = 0, left;
@@ -134,7 +134,7 @@ static void pump(struct watch *self)
 }
 
 /* The first time it is waited for: what happens later is told, what was before is not. */
-static void await_greeting(struct watch *self)
+static void await_greeting(struct remote_watch *self)
 {
     int64_t deadline = link_deadline(self->link);
     while (self->headers && !self->greeted && os_monotonic_ms() < deadline) {
@@ -145,9 +145,9 @@ static void await_greeting(struct watch *self)
     str_clear(&self->scopes);
 }
 
-static int begin(struct remote *remote, struct ethos_error *error)
+static int begin_watch(struct remote *remote, struct ethos_error *error)
 {
-    struct watch *self = calloc(1, sizeof *self);
+    struct remote_watch *self = calloc(1, sizeof *self);
     if (!self)
         return err_nomem(error);
     self->link = &remote->link;
@@ -155,7 +155,7 @@ static int begin(struct remote *remote, struct ethos_error *error)
     str_init(&self->scopes, REMOTE_MAX_EVENT);
     self->multi = curl_multi_init();
     self->curl = curl_easy_init();
-    int code = self->multi && self->curl ? start(self, error) : err_nomem(error);
+    int code = self->multi && self->curl ? start_stream(self, error) : err_nomem(error);
     if (code != ETHOS_OK) {
         watch_free(self);
         return code;
@@ -165,7 +165,7 @@ static int begin(struct remote *remote, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-void watch_free(struct watch *self)
+void watch_free(struct remote_watch *self)
 {
     if (!self)
         return;
@@ -180,7 +180,7 @@ void watch_free(struct watch *self)
 
 /* ---- telling ------------------------------------------------------------------------------------------ */
 
-static int tell(struct watch *self, ethos_scope_fn *each, void *arg)
+static int report_changed_remote_scopes(struct remote_watch *self, ethos_scope_fn *each, void *arg)
 {
     int code = ETHOS_OK;
     if (self->any)
@@ -194,7 +194,7 @@ static int tell(struct watch *self, ethos_scope_fn *each, void *arg)
 }
 
 /* The socket of the stream; -1: it has none now, or one that select(2) could not take. */
-static int stream_fd(const struct watch *self)
+static int stream_fd(const struct remote_watch *self)
 {
     fd_set reading, writing, failing;
     int most = -1;
@@ -208,7 +208,7 @@ static int stream_fd(const struct watch *self)
 }
 
 /* What the host is to wait for. */
-static void say_when(const struct watch *self, int *out_fd, unsigned *out_wait_ms)
+static void say_when(const struct remote_watch *self, int *out_fd, unsigned *out_wait_ms)
 {
     int64_t until = self->again - os_monotonic_ms();
     *out_fd = self->headers && self->greeted ? stream_fd(self) : -1;
@@ -222,8 +222,8 @@ int remote_watch(struct ethos_store *store, ethos_scope_fn *each, void *arg, int
 {
     struct remote *remote = remote_of(store);
     bool first = !remote->watch;
-    int code = first ? begin(remote, error) : ETHOS_OK;
-    struct watch *self = remote->watch;
+    int code = first ? begin_watch(remote, error) : ETHOS_OK;
+    struct remote_watch *self = remote->watch;
     if (code != ETHOS_OK)
         return code;
     if (!first && self->headers)
@@ -231,9 +231,9 @@ int remote_watch(struct ethos_store *store, ethos_scope_fn *each, void *arg, int
     if (self->headers && os_monotonic_ms() - self->heard > REMOTE_SILENT_MS)
         shut(self, 0);
     if (!self->headers && os_monotonic_ms() >= self->again)
-        code = start(self, error);
+        code = start_stream(self, error);
     if (code == ETHOS_OK && !first)
-        code = tell(self, each, arg);
+        code = report_changed_remote_scopes(self, each, arg);
     say_when(self, out_fd, out_wait_ms);
     if (code == ETHOS_OK && self->refused) {
         code = err_set(error, ETHOS_DENIED, "%s: refuses the key %s", self->link->url,

@@ -12,7 +12,7 @@ struct answer_call {
     bool whole;
 };
 
-struct answer {
+struct model_answer {
     struct str text;
     struct answer_call calls[AGENT_MAX_CALLS];
     size_t call_count;
@@ -25,17 +25,17 @@ struct answer {
     bool shown;             /* some text went to each */
 };
 
-void answer_init(struct answer *self);
-void answer_release(struct answer *self);
+void model_answer_init(struct model_answer *self);
+void model_answer_release(struct model_answer *self);
 
 /*
  * Asks the model. Text, thinking and status go to each while they arrive. After a failure the answer holds what
  * had arrived: calls that are not whole are dropped.
  */
-void answer_ask(struct answer *self, struct model *model, const struct model_request *request,
-                agent_event_fn *each, void *arg);
+void model_answer_ask(struct model_answer *self, struct model *model,
+                      const struct model_request *request, agent_event_fn *each, void *arg);
 
 /* "llm_error", "aborted", "context_overflow", ...: the code of an AGENT_ERROR. */
-const char *answer_error_code(enum model_error error);
+const char *model_answer_error_code(enum model_error error);
 
 #endif

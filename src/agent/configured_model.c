@@ -20,14 +20,14 @@
 
 #define SECRETS "${secrets:"
 
-static const char *env(const char *name)
+static const char *get_environment(const char *name)
 {
     const char *value = name ? getenv(name) : NULL;
     return value && *value ? value : NULL;
 }
 
 /* False: it does not fit. */
-static bool copy(char *out, size_t size, const char *text)
+static bool copy_if_fits(char *out, size_t size, const char *text)
 {
     int length = snprintf(out, size, "%s", text);
     return length >= 0 && (size_t)length < size;
@@ -120,15 +120,16 @@ static int find_stored_key(struct ethos *ethos, const struct provider *provider,
     return code;
 }
 
-static int find_key(struct ethos *ethos, const struct provider *provider, bool own_address,
-                    struct configured_model *out, struct ethos_error *error)
+static int find_provider_key(struct ethos *ethos, const struct provider *provider, bool own_address,
+                             struct configured_model *out, struct ethos_error *error)
 {
     const struct config *home, *personality;
     *out->key = '\0';
     out->key_source = NULL;
     for (size_t i = 0; own_address && i < PROVIDER_MAX_VARIABLES && provider->key_variables[i]; i++)
-        if (!*out->key && env(provider->key_variables[i]))
-            set_key(out, view_str(env(provider->key_variables[i])), provider->key_variables[i]);
+        if (!*out->key && get_environment(provider->key_variables[i]))
+            set_key(out, view_str(get_environment(provider->key_variables[i])),
+                    provider->key_variables[i]);
     int code = *out->key ? ETHOS_OK : service_config(ethos, NULL, &home, &personality, error);
     if (code != ETHOS_OK || *out->key)
         return code;
@@ -144,7 +145,7 @@ static int find_key(struct ethos *ethos, const struct provider *provider, bool o
 }
 
 /* The name under which keys.yaml has it: its first variable, else its own name. */
-static const char *stored_name(const struct provider *provider)
+static const char *stored_key_name(const struct provider *provider)
 {
     return provider->key_variables[0] ? provider->key_variables[0] : provider->name;
 }
@@ -162,7 +163,8 @@ int configured_key_store(struct ethos *ethos, const struct provider *provider,
     str_init(&next, KEYS_MAX_FILE + 1);
     int code = agent_read_private(ethos, KEYS_FILE, &text, error);
     if (code == ETHOS_OK)
-        code = config_edit(str_view(&text), KEYS_FILE, stored_name(provider), value, &next, error);
+        code = config_edit(str_view(&text), KEYS_FILE, stored_key_name(provider), value, &next,
+                           error);
     if (code == ETHOS_OK)
         code = service_open_home(ethos, true, &home, error);
     if (code == ETHOS_OK)
@@ -179,8 +181,8 @@ int configured_key_store(struct ethos *ethos, const struct provider *provider,
 
 /* ---- settings ---------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 3))) static int refuse(struct ethos_error *error,
-                                                        const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int report_bad_settings(struct ethos_error *error,
+                                                                     const char *format, ...)
 {
     char text[256];
     va_list args;
@@ -207,25 +209,25 @@ static bool split_override(const char *override, struct configured_model *out)
     if (slash && (size_t)(slash - override) < sizeof name && slash[1]) {
         snprintf(name, sizeof name, "%.*s", (int)(slash - override), override);
         if (provider_find(name))
-            return copy(out->provider, sizeof out->provider, name) &&
-                   copy(out->model, sizeof out->model, slash + 1);
+            return copy_if_fits(out->provider, sizeof out->provider, name) &&
+                   copy_if_fits(out->model, sizeof out->model, slash + 1);
     }
-    return copy(out->model, sizeof out->model, override);
+    return copy_if_fits(out->model, sizeof out->model, override);
 }
 
-static bool read_names(const struct config *home, const struct config *own, const char *override,
-                       struct configured_model *out)
+static bool read_model_names(const struct config *home, const struct config *own,
+                             const char *override, struct configured_model *out)
 {
     const char *provider = config_get(home, own, "provider");
     const char *model = config_own(own, "model") ? config_own(own, "model")
                                                  : config_own(own, "model.default");
     if (!model)
         model = config_get(home, NULL, "model");
-    if (provider && !copy(out->provider, sizeof out->provider, provider))
+    if (provider && !copy_if_fits(out->provider, sizeof out->provider, provider))
         return false;
     if (override)
         return split_override(override, out);
-    return !model || copy(out->model, sizeof out->model, model);
+    return !model || copy_if_fits(out->model, sizeof out->model, model);
 }
 
 /* The address, and whether it is one that a key of the environment is for. */
@@ -239,22 +241,22 @@ static bool read_address(const struct config *home, const struct config *own,
                           : NULL;
     *own_address = !url || !*url;
     if (*own_address)
-        url = env(provider->url_variable);
-    return !url || copy(out->base_url, sizeof out->base_url, url);
+        url = get_environment(provider->url_variable);
+    return !url || copy_if_fits(out->base_url, sizeof out->base_url, url);
 }
 
-static bool read_rest(const struct config *home, const struct config *own,
-                      struct configured_model *out)
+static bool read_remaining_settings(const struct config *home, const struct config *own,
+                                    struct configured_model *out)
 {
     struct model_settings *settings = &out->settings;
     const char *text = config_get(home, own, "model.wire");
-    if (text && !copy(out->wire, sizeof out->wire, text))
+    if (text && !copy_if_fits(out->wire, sizeof out->wire, text))
         return false;
     if ((text = config_get(home, NULL, "model.caFile")) &&
-        !copy(out->ca_file, sizeof out->ca_file, text))
+        !copy_if_fits(out->ca_file, sizeof out->ca_file, text))
         return false;
     if ((text = config_get(home, NULL, "model.allowHttp")) &&
-        !copy(out->http_text, sizeof out->http_text, text))
+        !copy_if_fits(out->http_text, sizeof out->http_text, text))
         return false;
     size_t count = 0;
     char *rest = NULL;
@@ -292,21 +294,23 @@ static void fill_settings(struct configured_model *out)
 }
 
 /* The address and key of the provider that is named in out. */
-static int read_provider(struct ethos *ethos, const struct config *home, const struct config *own,
-                         struct configured_model *out, struct ethos_error *error)
+static int read_provider_settings(struct ethos *ethos, const struct config *home,
+                                  const struct config *own, struct configured_model *out,
+                                  struct ethos_error *error)
 {
     bool own_address;
     if (!*out->provider)
-        return refuse(error, "no model is configured");
+        return report_bad_settings(error, "no model is configured");
     const struct provider *provider = provider_find(out->provider);
     if (!provider)
-        return refuse(error, "provider '%.60s' is unknown", out->provider);
-    if (!read_rest(home, own, out) || !read_address(home, own, provider, out, &own_address))
+        return report_bad_settings(error, "provider '%.60s' is unknown", out->provider);
+    if (!read_remaining_settings(home, own, out) ||
+        !read_address(home, own, provider, out, &own_address))
         return err_set(error, ETHOS_LIMIT, "a setting of the model is too long");
-    int code = find_key(ethos, provider, own_address, out, error);
+    int code = find_provider_key(ethos, provider, own_address, out, error);
     if (code == ETHOS_OK && provider->needs_key && !*out->key)
-        code = refuse(error, "there is no key for %s%s", out->provider,
-                      own_address ? "" : " at the baseUrl of config.yaml");
+        code = report_bad_settings(error, "there is no key for %s%s", out->provider,
+                                   own_address ? "" : " at the baseUrl of config.yaml");
     fill_settings(out);
     return code;
 }
@@ -320,9 +324,9 @@ int configured_provider_read(struct ethos *ethos, const char *personality, const
     if (code != ETHOS_OK)
         return code;
     const char *name = provider ? provider : config_get(home, own, "provider");
-    if (name && !copy(out->provider, sizeof out->provider, name))
-        return refuse(error, "provider '%.60s' is unknown", name);
-    return read_provider(ethos, home, own, out, error);
+    if (name && !copy_if_fits(out->provider, sizeof out->provider, name))
+        return report_bad_settings(error, "provider '%.60s' is unknown", name);
+    return read_provider_settings(ethos, home, own, out, error);
 }
 
 int configured_model_read(struct ethos *ethos, const char *personality, const char *override,
@@ -333,11 +337,11 @@ int configured_model_read(struct ethos *ethos, const char *personality, const ch
     int code = service_config(ethos, personality, &home, &own, error);
     if (code != ETHOS_OK)
         return code;
-    if (!read_names(home, own, override, out))
+    if (!read_model_names(home, own, override, out))
         return err_set(error, ETHOS_LIMIT, "the name of the model is too long");
     if (*out->provider && provider_find(out->provider) && !*out->model)
-        return refuse(error, "no model of %s is configured", out->provider);
-    return read_provider(ethos, home, own, out, error);
+        return report_bad_settings(error, "no model of %s is configured", out->provider);
+    return read_provider_settings(ethos, home, own, out, error);
 }
 
 void configured_model_release(struct configured_model *self)

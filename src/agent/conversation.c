@@ -141,7 +141,7 @@ static int fence_result(struct conversation *self, const struct ethos_message *m
     return foreign ? fence_view(self, tool, TRUST_UNTRUSTED, text) : ETHOS_OK;
 }
 
-static int add_message(struct conversation *self, const struct ethos_message *message)
+static int append_model_message(struct conversation *self, const struct ethos_message *message)
 {
     struct arena *arena = &self->arena;
     struct ethos_view recalled = {0};
@@ -188,14 +188,14 @@ static int follow_transcript(struct conversation *self, const struct ethos_messa
                                                                             : ETHOS_OK;
 }
 
-static int read_message(void *arg, const struct ethos_message *message)
+static int read_session_message(void *arg, const struct ethos_message *message)
 {
     struct conversation *self = arg;
     if (follow_transcript(self, message) != ETHOS_OK)
         return ETHOS_NOMEM;
     if (has_role(message, "system") || (self->count == 0 && !has_role(message, "user")))
         return 0; // cut at a user's message
-    return add_message(self, message);
+    return append_model_message(self, message);
 }
 
 int conversation_load(struct ethos_sessions *store, const char *session, struct conversation *out,
@@ -205,7 +205,8 @@ int conversation_load(struct ethos_sessions *store, const char *session, struct 
     arena_init(&out->arena);
     out->transcript.arena = &out->arena;
     fence_number(session, out->fence);
-    int code = store->ops->messages(store, session, AGENT_MAX_HISTORY, read_message, out, error);
+    int code = store->ops->messages(store, session, AGENT_MAX_HISTORY, read_session_message, out,
+                                    error);
     if (code == ETHOS_NOMEM)
         err_nomem(error);
     return code;
@@ -235,7 +236,7 @@ int conversation_append(struct conversation *self, const struct ethos_message *m
     for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
         code = follow_transcript(self, &rows[i]);
         if (code == ETHOS_OK)
-            code = add_message(self, &rows[i]);
+            code = append_model_message(self, &rows[i]);
         if (code != ETHOS_OK)
             err_nomem(error);
     }

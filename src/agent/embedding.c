@@ -8,19 +8,19 @@
 #include "memory/recall/remote_meaning.h"
 
 /* OpenAI's own address has OpenAI's key; another one that of openai-compat. */
-static const char *provider_of(const struct service_embedder *embedder)
+static const char *embedder_provider(const struct service_embedder *embedder)
 {
     return embedder->is_ollama ? "ollama" : *embedder->url ? "openai-compat" : "openai";
 }
 
-static int embed(struct ethos *ethos, const struct service_embedder *given,
-                 const struct ethos_view *texts, size_t count, uint32_t wait_ms,
-                 struct service_vectors *out, struct ethos_error *error)
+static int embed_texts(struct ethos *ethos, const struct service_embedder *given,
+                       const struct ethos_view *texts, size_t count, uint32_t wait_ms,
+                       struct service_vectors *out, struct ethos_error *error)
 {
     struct configured_model configured;
     struct embedder *embedder = NULL;
     struct embeddings made = {0};
-    int code = configured_provider_read(ethos, NULL, provider_of(given), &configured, error);
+    int code = configured_provider_read(ethos, NULL, embedder_provider(given), &configured, error);
     if (code == ETHOS_OK) {
         struct model_settings settings = configured.settings;
         settings.model = given->model;
@@ -39,5 +39,5 @@ static int embed(struct ethos *ethos, const struct service_embedder *given,
     return code;
 }
 
-static const struct remote_client client = {embed};
+static const struct remote_client client = {embed_texts};
 const struct remote_client *const remote_client_builtin = &client;

@@ -20,7 +20,7 @@
 #define HASH_DIGITS 12
 
 /* A line end is \n, a backslash \\. */
-static void add_line(struct ethos_view message, struct str *out)
+static void append_escaped_line(struct ethos_view message, struct str *out)
 {
     for (size_t i = 0; i < message.size; i++) {
         char c = message.data[i];
@@ -31,7 +31,7 @@ static void add_line(struct ethos_view message, struct str *out)
     str_addc(out, '\n');
 }
 
-static void add_message(struct ethos_view line, struct str *out)
+static void append_unescaped_line(struct ethos_view line, struct str *out)
 {
     for (size_t i = 0; i < line.size; i++) {
         bool escaped = line.data[i] == '\\' && i + 1 < line.size;
@@ -41,8 +41,8 @@ static void add_message(struct ethos_view line, struct str *out)
 }
 
 /* The newest lines; a file that grew too long is written anew with them. */
-static int read_lines(struct input_history *self, struct ethos_view text, input_history_fn *each,
-                      void *arg, struct ethos_error *error)
+static int read_history_lines(struct input_history *self, struct ethos_view text,
+                              input_history_fn *each, void *arg, struct ethos_error *error)
 {
     struct ethos_view rest = text, line;
     struct str message;
@@ -55,7 +55,7 @@ static int read_lines(struct input_history *self, struct ethos_view text, input_
     str_init(&message, INPUT_HISTORY_MAX_MESSAGE);
     while (code == ETHOS_OK && view_line(&rest, &line)) {
         str_clear(&message);
-        add_message(line, &message);
+        append_unescaped_line(line, &message);
         if (str_code(&message) == ETHOS_OK && utf8_valid(str_view(&message)))
             each(arg, str_view(&message));
     }
@@ -63,8 +63,8 @@ static int read_lines(struct input_history *self, struct ethos_view text, input_
     return code;
 }
 
-static int read_file(struct input_history *self, input_history_fn *each, void *arg,
-                     struct ethos_error *error)
+static int read_history_file(struct input_history *self, input_history_fn *each, void *arg,
+                             struct ethos_error *error)
 {
     struct str text;
     int fd = os_open_beneath(self->folder, self->name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
@@ -74,7 +74,7 @@ static int read_file(struct input_history *self, input_history_fn *each, void *a
     int code = file_read(fd, self->name, INPUT_HISTORY_MAX_FILE, &text, NULL, error);
     os_close(fd);
     if (code == ETHOS_OK)
-        code = read_lines(self, str_view(&text), each, arg, error);
+        code = read_history_lines(self, str_view(&text), each, arg, error);
     str_release(&text);
     return code;
 }
@@ -97,7 +97,7 @@ int input_history_open(struct ethos *ethos, const char *folder, struct input_his
     if (out->folder < 0)
         code = err_errno(error, errno, HOME_RECORDS);
     os_close(home);
-    return code == ETHOS_OK ? read_file(out, each, arg, error) : code;
+    return code == ETHOS_OK ? read_history_file(out, each, arg, error) : code;
 }
 
 void input_history_close(struct input_history *self)
@@ -113,7 +113,7 @@ void input_history_add(const struct input_history *self, struct ethos_view messa
     if (self->folder < 0 || message.size >= INPUT_HISTORY_MAX_MESSAGE)
         return;
     str_init(&line, 2 * (size_t)INPUT_HISTORY_MAX_MESSAGE + 1);
-    add_line(message, &line);
+    append_escaped_line(message, &line);
     int fd = os_open_beneath(self->folder, self->name, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY,
                              0600);
     if (fd >= 0 && str_code(&line) == ETHOS_OK)

@@ -45,7 +45,7 @@ static bool read_visible(int dir, const char *path, size_t most, struct str *raw
 
 /* ---- instructions ------------------------------------------------------------------------------ */
 
-struct appending {
+struct instructions_output {
     const char *number;
     struct str *out;
     bool foreign;
@@ -53,7 +53,7 @@ struct appending {
 
 static int append_instructions(void *arg, const struct instructions_file *file)
 {
-    struct appending *appending = arg;
+    struct instructions_output *appending = arg;
     struct str text, safe;
     struct str *out = appending->out;
     if (file->is_skill ||
@@ -80,7 +80,7 @@ int project_append_instructions(struct ethos *ethos, const char *top, const char
 {
     struct str texts;
     str_init(&texts, 8 * PROJECT_MAX_INSTRUCTIONS);
-    struct appending appending = {.number = number, .out = &texts};
+    struct instructions_output appending = {.number = number, .out = &texts};
     int code = instructions_each(ethos, top, folder, append_instructions, &appending, error);
     str_fail(out, str_code(&texts));
     str_add(out, str_view(&texts));
@@ -108,8 +108,8 @@ size_t project_skill_folders(const char *top, const char *home,
 }
 
 /* A line of the list. */
-static void append_line(const char *name, const char *folder, struct ethos_view text,
-                        struct str *out)
+static void append_skill_line(const char *name, const char *folder, struct ethos_view text,
+                              struct str *out)
 {
     struct str title, description;
     struct note note;
@@ -128,14 +128,14 @@ static void append_line(const char *name, const char *folder, struct ethos_view 
     str_release(&description);
 }
 
-struct skills {
+struct skill_list {
     struct ethos *ethos;
     const char *folder;
     bool own;                  /* of the home: nobody else's text */
     struct str *out, *foreign; /* lines that are accepted, and others */
 };
 
-static int append_skill(const struct skills *self, int dir, const char *name,
+static int append_skill(const struct skill_list *self, int dir, const char *name,
                         struct ethos_error *error)
 {
     char path[PATH_MAX], whole[2 * PATH_MAX];
@@ -149,7 +149,8 @@ static int append_skill(const struct skills *self, int dir, const char *name,
     if (read_visible(dir, path, MAX_SKILL_FILE, &raw, &text)) {
         if (!self->own)
             code = instructions_is_accepted(self->ethos, whole, str_view(&raw), &accepted, error);
-        append_line(name, self->folder, str_view(&text), accepted ? self->out : self->foreign);
+        append_skill_line(name, self->folder, str_view(&text),
+                          accepted ? self->out : self->foreign);
     }
     str_release(&text);
     str_release(&raw);
@@ -161,7 +162,7 @@ int project_append_skills(struct ethos *ethos, const char *folder, bool own, str
 {
     struct arena arena;
     struct dir_names names = {0};
-    const struct skills skills = {ethos, folder, own, out, foreign};
+    const struct skill_list skills = {ethos, folder, own, out, foreign};
     int code = ETHOS_OK;
     int dir = os_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
     arena_init(&arena);

@@ -32,7 +32,7 @@ static void read_metadata(struct agent_session *self, const struct ethos_session
     json_decref(metadata);
 }
 
-static int copy_row(void *arg, const struct ethos_session *row)
+static int copy_session_row(void *arg, const struct ethos_session *row)
 {
     struct agent_session *self = arg;
     snprintf(self->key, sizeof self->key, "%s", row->key);
@@ -52,7 +52,7 @@ int agent_session_read(struct ethos *ethos, const char *id, struct agent_session
     str_init(&out->metadata, SESSION_MAX_METADATA);
     str_init(&out->not_applied, SESSION_MAX_METADATA);
     int code = ethos_sessions(ethos, &store, error);
-    return code == ETHOS_OK ? store->ops->get(store, id, copy_row, out, error) : code;
+    return code == ETHOS_OK ? store->ops->get(store, id, copy_session_row, out, error) : code;
 }
 
 int agent_session_chat_key(const char *platform, const char *bot, const char *chat,
@@ -70,7 +70,7 @@ int agent_session_chat_key(const char *platform, const char *bot, const char *ch
     return str_code(out);
 }
 
-static int copy_id(void *arg, const struct ethos_session *row)
+static int copy_session_id(void *arg, const struct ethos_session *row)
 {
     snprintf(arg, ETHOS_UUID_SIZE, "%s", row->id);
     return 0;
@@ -103,11 +103,11 @@ int agent_session_open(struct ethos *ethos, const struct ethos_request *request,
     struct ethos_sessions *store;
     int code = ethos_sessions(ethos, &store, error);
     if (code == ETHOS_OK)
-        code = store->ops->get_by_key(store, key, copy_id, out_id, error);
+        code = store->ops->get_by_key(store, key, copy_session_id, out_id, error);
     if (code == ETHOS_NOTFOUND)
         code = make_session(ethos, store, request, key, out_id, error);
     if (code == ETHOS_EXISTS) // somebody made it meanwhile
-        code = store->ops->get_by_key(store, key, copy_id, out_id, error);
+        code = store->ops->get_by_key(store, key, copy_session_id, out_id, error);
     return code;
 }
 

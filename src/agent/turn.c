@@ -68,7 +68,7 @@ struct turn {
     const char *failure; /* code of the AGENT_ERROR; NULL: none */
 };
 
-static void emit(const struct turn *self, const struct agent_event *event)
+static void emit_event(const struct turn *self, const struct agent_event *event)
 {
     self->each(self->arg, event);
 }
@@ -79,7 +79,7 @@ static bool is_aborted(const struct turn *self)
     return fd.fd >= 0 && os_poll(&fd, 1, 0) > 0;
 }
 
-static int fail(struct turn *self, const char *failure, const char *problem)
+static int fail_turn(struct turn *self, const char *failure, const char *problem)
 {
     self->failure = failure;
     return err_set(self->error, ETHOS_MODEL, "%s", problem);
@@ -87,7 +87,7 @@ static int fail(struct turn *self, const char *failure, const char *problem)
 
 /* ---- resolve ----------------------------------------------------------------------------------- */
 
-static int resolve(struct turn *self)
+static int resolve_session(struct turn *self)
 {
     const char *given = self->setup->request ? self->setup->request->personality : NULL;
     int code = ethos_sessions(self->setup->ethos, &self->store, self->error);
@@ -109,12 +109,12 @@ static int resolve(struct turn *self)
 
 /* ---- tools ------------------------------------------------------------------------------------- */
 
-static const char *actor_of(const struct turn *self)
+static const char *turn_actor(const struct turn *self)
 {
     return self->setup->actor ? self->setup->actor : "agent";
 }
 
-static const char *shown_revision(void *arg, const char *store, const char *key)
+static const char *find_shown_revision(void *arg, const char *store, const char *key)
 {
     const struct turn *self = arg;
     return prompt_shown_revision(&self->prompt, ethos_turn_context(self->memory), store, key);
@@ -173,13 +173,13 @@ static int open_tools(struct turn *self)
                                   .rights = self->setup->rights,
                                   .only = self->setup->only,
                                   .via = self->setup->via,
-                                  .actor = actor_of(self),
+                                  .actor = turn_actor(self),
                                   .trust = self->setup->trust,
                                   .proposes = self->setup->proposes,
                                   .turn_id = self->id,
                                   .dry_run = self->setup->dry_run,
                                   .updates = &self->updates,
-                                  .shown_revision = shown_revision,
+                                  .shown_revision = find_shown_revision,
                                   .shown_arg = self};
     if (self->setup->no_tools || (self->setup->no_memory && !self->setup->proposes))
         return ETHOS_OK;
@@ -192,7 +192,7 @@ static int open_tools(struct turn *self)
     return toolbox_init(&self->toolbox, &setup, self->error);
 }
 
-static bool has_tool(const struct turn *self, const char *name)
+static bool has_turn_tool(const struct turn *self, const char *name)
 {
     for (size_t i = 0; i < self->toolbox.count; i++)
         if (view_eq_str(self->toolbox.tools[i].name, name))
@@ -202,7 +202,7 @@ static bool has_tool(const struct turn *self, const char *name)
 
 /* ---- prefetch ---------------------------------------------------------------------------------- */
 
-static int prefetch(struct turn *self)
+static int prefetch_memory(struct turn *self)
 {
     int code = updates_init(&self->updates, self->memory, self->error);
     if (code == ETHOS_OK)
@@ -212,8 +212,8 @@ static int prefetch(struct turn *self)
     const struct prompt_setup setup = {.ethos = self->setup->ethos,
                                        .turn = self->memory,
                                        .folder = self->setup->folder,
-                                       .reads_files = has_tool(self, "read_file"),
-                                       .writes_memory = has_tool(self, "memory_write"),
+                                       .reads_files = has_turn_tool(self, "read_file"),
+                                       .writes_memory = has_turn_tool(self, "memory_write"),
                                        .number = self->conversation.fence,
                                        .no_memory = self->setup->no_memory,
                                        .not_applied = self->session.not_applied.data};
@@ -226,7 +226,7 @@ static int prefetch(struct turn *self)
 
 /* ---- record ------------------------------------------------------------------------------------ */
 
-static int record(struct turn *self, struct ethos_message message)
+static int append_session_message(struct turn *self, struct ethos_message message)
 {
     char id[UUID_SIZE];
     if (uuid_make(id) != 0)
@@ -235,8 +235,9 @@ static int record(struct turn *self, struct ethos_message message)
     message.trace_id = self->id;
     int code = conversation_append(&self->conversation, &message, self->error);
     if (code == ETHOS_OK)
-        emit(self, &(struct agent_event){
-                       .kind = AGENT_MESSAGE, .id = view_str(id), .name = view_str(message.role)});
+        emit_event(self, &(struct agent_event){.kind = AGENT_MESSAGE,
+                                               .id = view_str(id),
+                                               .name = view_str(message.role)});
     return code;
 }
 
@@ -255,14 +256,14 @@ static int record_question(struct turn *self)
     str_init(&blocks, MODEL_MAX_TEXT);
     if (json_array_size(rows) > 0 && json_print(rows, JSON_STYLE_LINE, &blocks) == ETHOS_OK)
         message.content_blocks = blocks.data;
-    int code = record(self, message);
+    int code = append_session_message(self, message);
     json_decref(rows);
     str_release(&blocks);
     return code;
 }
 
 /* Arguments that are no JSON object stay in the raw answer alone. */
-static json_t *call_input(const struct answer_call *call)
+static json_t *parse_call_input(const struct answer_call *call)
 {
     json_t *input = NULL;
     if (json_parse_most(str_view(&call->arguments), MODEL_MAX_TEXT, "arguments", &input, NULL) ==
@@ -273,18 +274,18 @@ static json_t *call_input(const struct answer_call *call)
     return json_object();
 }
 
-static json_t *calls_json(const struct answer *answer)
+static json_t *calls_json(const struct model_answer *answer)
 {
     json_t *calls = json_array();
     for (size_t i = 0; i < answer->call_count; i++)
         op_json_push(&calls,
                      json_pack("{s:o, s:o, s:o}", "id", json_text(str_view(&answer->calls[i].id)),
                                "name", json_text(str_view(&answer->calls[i].name)), "input",
-                               call_input(&answer->calls[i])));
+                               parse_call_input(&answer->calls[i])));
     return calls;
 }
 
-static json_t *blocks_json(const struct answer *answer, bool untrusted)
+static json_t *blocks_json(const struct model_answer *answer, bool untrusted)
 {
     json_t *blocks = json_array(), *raw = NULL;
     if (answer->raw.size > 0 &&
@@ -292,13 +293,13 @@ static json_t *blocks_json(const struct answer *answer, bool untrusted)
         op_json_push(&blocks, json_pack("{s:s, s:o}", "type", "ethos_raw", "raw", raw));
     if (answer->failed)
         op_json_push(&blocks, json_pack("{s:s, s:s}", "type", "ethos_aborted", "reason",
-                                        answer_error_code(answer->error)));
+                                        model_answer_error_code(answer->error)));
     if (untrusted)
         op_json_push(&blocks, json_pack("{s:s}", "type", "ethos_untrusted"));
     return blocks;
 }
 
-static int record_answer(struct turn *self, const struct answer *answer)
+static int record_answer(struct turn *self, const struct model_answer *answer)
 {
     struct str calls, blocks;
     json_t *call_rows = calls_json(answer),
@@ -314,7 +315,7 @@ static int record_answer(struct turn *self, const struct answer *answer)
                                           .tool_calls = calls.size > 0 ? calls.data : NULL,
                                           .content_blocks = blocks.size > 0 ? blocks.data : NULL};
     bool lost = !call_rows || !block_rows || str_code(&calls) || str_code(&blocks);
-    int code = lost ? err_nomem(self->error) : record(self, message);
+    int code = lost ? err_nomem(self->error) : append_session_message(self, message);
     json_decref(call_rows);
     json_decref(block_rows);
     str_release(&calls);
@@ -335,7 +336,7 @@ static int record_result(struct turn *self, const struct answer_call *call, stru
                                           .tool_name = call->name.data,
                                           .content_blocks = failed ? "[{\"type\":\"ethos_failed\"}]"
                                                                    : blocks[whose]};
-    return record(self, message);
+    return append_session_message(self, message);
 }
 
 /* ---- asking ------------------------------------------------------------------------------------ */
@@ -357,7 +358,7 @@ static int64_t history_tokens(const struct turn *self)
     return tokens;
 }
 
-static void add_usage(struct turn *self, const struct model_usage *usage)
+static void add_turn_usage(struct turn *self, const struct model_usage *usage)
 {
     struct model_usage *sum = &self->usage;
     unsigned estimated = (sum->known | usage->known) & MODEL_ESTIMATED;
@@ -371,7 +372,7 @@ static void add_usage(struct turn *self, const struct model_usage *usage)
     self->asks++;
 }
 
-static void ask(struct turn *self, struct answer *answer)
+static void ask_for_answer(struct turn *self, struct model_answer *answer)
 {
     const struct conversation *conversation = &self->conversation;
     const struct model_request request = {.system = self->prompt.views,
@@ -381,12 +382,12 @@ static void ask(struct turn *self, struct answer *answer)
                                           .tools = self->toolbox.tools,
                                           .tool_count = self->toolbox.count,
                                           .abort_fd = self->question->abort_fd};
-    answer_ask(answer, self->setup->model, &request, self->each, self->arg);
-    add_usage(self, &answer->usage);
+    model_answer_ask(answer, self->setup->model, &request, self->each, self->arg);
+    add_turn_usage(self, &answer->usage);
 }
 
 /* A conversation that is too long is cut to half of it, once. */
-static bool can_halve(struct turn *self, const struct answer *answer)
+static bool drop_older_half(struct turn *self, const struct model_answer *answer)
 {
     size_t middle = conversation_halve(&self->conversation, self->first);
     if (self->halved || !answer->failed || answer->error != MODEL_OVERFLOW ||
@@ -404,20 +405,21 @@ static int run_call(struct turn *self, const struct answer_call *call)
     enum toolbox_text whose = TOOLBOX_PLAIN;
     bool aborted = is_aborted(self);
     int64_t began = os_monotonic_ms();
-    emit(self,
-         &(struct agent_event){
-             .kind = AGENT_TOOL_START, .id = id, .name = name, .text = str_view(&call->arguments)});
+    emit_event(self, &(struct agent_event){.kind = AGENT_TOOL_START,
+                                           .id = id,
+                                           .name = name,
+                                           .text = str_view(&call->arguments)});
     str_init(&result, 2 * (size_t)TOOLBOX_MAX_RESULT);
     bool done = !aborted && toolbox_call(&self->toolbox, name, str_view(&call->arguments),
                                          call->id.data, &result, &whose);
     if (aborted)
         str_adds(&result, ABORTED_RESULT);
-    emit(self, &(struct agent_event){.kind = AGENT_TOOL_END,
-                                     .id = id,
-                                     .name = name,
-                                     .text = str_view(&result),
-                                     .ok = done,
-                                     .duration_ms = os_monotonic_ms() - began});
+    emit_event(self, &(struct agent_event){.kind = AGENT_TOOL_END,
+                                           .id = id,
+                                           .name = name,
+                                           .text = str_view(&result),
+                                           .ok = done,
+                                           .duration_ms = os_monotonic_ms() - began});
     int code = str_code(&result) == ETHOS_OK
                    ? record_result(self, call, str_view(&result), !done, whose)
                    : err_nomem(self->error);
@@ -426,7 +428,7 @@ static int run_call(struct turn *self, const struct answer_call *call)
 }
 
 /* Every call gets a result, also of an answer that was cut short: a model accepts nothing else. */
-static int run_calls(struct turn *self, const struct answer *answer)
+static int run_calls(struct turn *self, const struct model_answer *answer)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < answer->call_count; i++)
@@ -436,7 +438,7 @@ static int run_calls(struct turn *self, const struct answer *answer)
     return code;
 }
 
-static void add_reply(struct turn *self, const struct answer *answer)
+static void append_reply(struct turn *self, const struct model_answer *answer)
 {
     if (answer->text.size > 0 && self->reply.size > 0)
         str_adds(&self->reply, "\n\n");
@@ -444,32 +446,33 @@ static void add_reply(struct turn *self, const struct answer *answer)
 }
 
 /* One answer and the tools that it calls. */
-static int step(struct turn *self, bool *out_ended)
+static int run_step(struct turn *self, bool *out_ended)
 {
-    struct answer answer;
-    answer_init(&answer);
-    ask(self, &answer);
-    if (can_halve(self, &answer)) {
-        emit(self, &(struct agent_event){.kind = AGENT_STATUS,
+    struct model_answer answer;
+    model_answer_init(&answer);
+    ask_for_answer(self, &answer);
+    if (drop_older_half(self, &answer)) {
+        emit_event(self,
+                   &(struct agent_event){.kind = AGENT_STATUS,
                                          .text = VIEW("the conversation is longer than the model's "
                                                       "context; its older half is left out")});
-        answer_release(&answer);
-        answer_init(&answer);
-        ask(self, &answer);
+        model_answer_release(&answer);
+        model_answer_init(&answer);
+        ask_for_answer(self, &answer);
     }
     int code = record_answer(self, &answer);
     if (code == ETHOS_OK)
         code = run_calls(self, &answer);
-    add_reply(self, &answer);
+    append_reply(self, &answer);
     *out_ended = answer.call_count == 0 && answer.stop != MODEL_STOP_PAUSED;
     if (code == ETHOS_OK && answer.failed) {
-        code = fail(self, answer_error_code(answer.error), answer.problem.data);
+        code = fail_turn(self, model_answer_error_code(answer.error), answer.problem.data);
         if (answer.error == MODEL_OVERFLOW)
             err_hint(self->error, code, "begin a new conversation: /new, or ethos ask --new");
     } else if (code == ETHOS_OK && answer.stop == MODEL_STOP_REFUSED) {
-        code = fail(self, "refused", "the model refused to answer");
+        code = fail_turn(self, "refused", "the model refused to answer");
     }
-    answer_release(&answer);
+    model_answer_release(&answer);
     return code;
 }
 
@@ -482,7 +485,7 @@ static int read_max_steps(struct turn *self, unsigned *out)
     return code;
 }
 
-static json_t *describe(const struct turn *self)
+static json_t *make_prompt_json(const struct turn *self)
 {
     return describe_prompt(&self->prompt, &self->toolbox, &self->conversation, self->first,
                            window_tokens(self));
@@ -490,13 +493,13 @@ static json_t *describe(const struct turn *self)
 
 static void emit_prompt(const struct turn *self)
 {
-    json_t *json = describe(self);
+    json_t *json = make_prompt_json(self);
     if (json)
-        emit(self, &(struct agent_event){.kind = AGENT_CONTEXT, .prompt = json});
+        emit_event(self, &(struct agent_event){.kind = AGENT_CONTEXT, .prompt = json});
     json_decref(json);
 }
 
-static int converse(struct turn *self)
+static int run_agent_steps(struct turn *self)
 {
     unsigned most = self->setup->max_steps;
     bool ended = false;
@@ -505,13 +508,14 @@ static int converse(struct turn *self)
     emit_prompt(self);
     for (unsigned i = 0; code == ETHOS_OK && !ended; i++) {
         if (i == most) {
-            code = fail(self, "max_steps", "the turn ended after the last step that is allowed");
+            code = fail_turn(self, "max_steps",
+                             "the turn ended after the last step that is allowed");
             err_hint(self->error, code, "ask it to go on, or raise agent.maxSteps (now %u)", most);
         } else {
-            code = step(self, &ended);
+            code = run_step(self, &ended);
         }
         if (code == ETHOS_OK && !ended && is_aborted(self))
-            code = fail(self, "aborted", "aborted");
+            code = fail_turn(self, "aborted", "aborted");
     }
     return code;
 }
@@ -549,7 +553,7 @@ static int store_not_applied(struct turn *self)
 
 static int record_turn(struct turn *self)
 {
-    const struct ethos_origin origin = {.actor = actor_of(self),
+    const struct ethos_origin origin = {.actor = turn_actor(self),
                                         .trust = trust_name(TRUST_AGENT), // others were proposed
                                         .via = self->setup->via,
                                         .source = "tool",
@@ -560,14 +564,15 @@ static int record_turn(struct turn *self)
     if (code == ETHOS_OK)
         code = store_not_applied(self);
     if (json_array_size(self->toolbox.pending) > 0)
-        emit(self, &(struct agent_event){.kind = AGENT_PENDING, .changes = self->toolbox.pending});
+        emit_event(self,
+                   &(struct agent_event){.kind = AGENT_PENDING, .changes = self->toolbox.pending});
     if (code == ETHOS_OK && self->updates.problems.size > 0)
-        emit(self, &(struct agent_event){.kind = AGENT_STATUS,
-                                         .text = str_view(&self->updates.problems)});
+        emit_event(self, &(struct agent_event){.kind = AGENT_STATUS,
+                                               .text = str_view(&self->updates.problems)});
     return code;
 }
 
-static int account(struct turn *self)
+static int record_usage(struct turn *self)
 {
     const struct model *model = self->setup->model;
     const struct ethos_usage usage = {.input_tokens = self->usage.input,
@@ -581,14 +586,14 @@ static int account(struct turn *self)
     const struct ethos_session_patch patch = {.usage = &usage,
                                               .model = same ? NULL : model->name,
                                               .provider = same ? NULL : model->provider};
-    emit(self, &(struct agent_event){.kind = AGENT_USAGE, .usage = self->usage});
+    emit_event(self, &(struct agent_event){.kind = AGENT_USAGE, .usage = self->usage});
     return self->store->ops->update(self->store, self->question->session, &patch, self->error);
 }
 
 /* ---- going on after a crash -------------------------------------------------------------------- */
 
 /* An update that was only queued is checked and queued anew. *out_done: it is accepted. */
-static int queue_again(struct turn *self, const json_t *call, struct str *out, bool *out_done)
+static int requeue_write(struct turn *self, const json_t *call, struct str *out, bool *out_done)
 {
     struct str arguments;
     enum toolbox_text whose;
@@ -603,7 +608,7 @@ static int queue_again(struct turn *self, const json_t *call, struct str *out, b
 }
 
 /* The updates that were waiting then, in their order. */
-static int queue_writes(struct turn *self)
+static int requeue_writes(struct turn *self)
 {
     struct str result;
     size_t index;
@@ -613,19 +618,19 @@ static int queue_writes(struct turn *self)
     str_init(&result, 2 * (size_t)TOOLBOX_MAX_RESULT);
     json_array_foreach (self->record.writes, index, call)
         if (code == ETHOS_OK)
-            code = queue_again(self, call, &result, &done);
+            code = requeue_write(self, call, &result, &done);
     str_release(&result);
     return code == ETHOS_OK ? ETHOS_OK : err_nomem(self->error);
 }
 
 /* A model accepts no call without a result. One that changed nothing yet gets its own; of others nobody can tell. */
-static int close_call(struct turn *self, const json_t *call, struct str *result)
+static int record_missing_result(struct turn *self, const json_t *call, struct str *result)
 {
     bool done = false;
     int code = ETHOS_OK;
     str_clear(result);
     if (view_eq_str(json_view(call, "name"), "memory_write"))
-        code = queue_again(self, call, result, &done);
+        code = requeue_write(self, call, result, &done);
     else
         str_adds(result, INTERRUPTED_RESULT);
     const struct ethos_message message = {
@@ -634,10 +639,10 @@ static int close_call(struct turn *self, const json_t *call, struct str *result)
         .tool_call_id = json_string_value(json_object_get(call, "id")),
         .tool_name = json_string_value(json_object_get(call, "name")),
         .content_blocks = done ? NULL : "[{\"type\":\"ethos_failed\"}]"};
-    return code == ETHOS_OK ? record(self, message) : err_nomem(self->error);
+    return code == ETHOS_OK ? append_session_message(self, message) : err_nomem(self->error);
 }
 
-static int close_calls(struct turn *self)
+static int record_missing_results(struct turn *self)
 {
     struct str result;
     size_t index;
@@ -646,18 +651,18 @@ static int close_calls(struct turn *self)
     str_init(&result, 2 * (size_t)TOOLBOX_MAX_RESULT);
     json_array_foreach (self->record.open, index, call)
         if (code == ETHOS_OK)
-            code = close_call(self, call, &result);
+            code = record_missing_result(self, call, &result);
     str_release(&result);
     return code;
 }
 
-static int go_on(struct turn *self)
+static int continue_interrupted_turn(struct turn *self)
 {
-    int code = queue_writes(self);
+    int code = requeue_writes(self);
     str_add(&self->reply, str_view(&self->record.reply));
     if (code == ETHOS_OK && self->record.is_over)
-        return fail(self, "interrupted", "the answer was interrupted; ask again");
-    return code == ETHOS_OK && !self->record.has_answer ? close_calls(self) : code;
+        return fail_turn(self, "interrupted", "the answer was interrupted; ask again");
+    return code == ETHOS_OK && !self->record.has_answer ? record_missing_results(self) : code;
 }
 
 /* ---- the turn ---------------------------------------------------------------------------------- */
@@ -668,7 +673,7 @@ static int prefetch_and_record(struct turn *self)
     struct ethos_error prefetch_error = {0};
     struct ethos_error *error = self->error;
     self->error = &prefetch_error;
-    int prefetched = prefetch(self);
+    int prefetched = prefetch_memory(self);
     self->error = error;
     int code = self->record.has_question ? ETHOS_OK : record_question(self);
     if (code == ETHOS_OK && prefetched != ETHOS_OK) {
@@ -681,7 +686,7 @@ static int prefetch_and_record(struct turn *self)
 
 static int run_stages(struct turn *self)
 {
-    int code = resolve(self);
+    int code = resolve_session(self);
     if (code == ETHOS_OK && self->question->resumes)
         code = turn_record_read(self->store, self->question->session, self->id, &self->record,
                                 self->error);
@@ -691,19 +696,20 @@ static int run_stages(struct turn *self)
     if (code == ETHOS_OK)
         code = prefetch_and_record(self);
     if (code == ETHOS_OK) {
-        emit(self, &(struct agent_event){.kind = AGENT_START,
-                                         .id = view_str(self->id),
-                                         .provider = self->setup->model->provider,
-                                         .model = self->setup->model->name});
+        emit_event(self, &(struct agent_event){.kind = AGENT_START,
+                                               .id = view_str(self->id),
+                                               .provider = self->setup->model->provider,
+                                               .model = self->setup->model->name});
         if (self->prompt.foreign && self->conversation.count == 1) // once in a conversation
-            emit(self, &(struct agent_event){.kind = AGENT_STATUS, .text = VIEW(NOT_ACCEPTED)});
-        code = self->record.has_question ? go_on(self) : ETHOS_OK;
+            emit_event(self,
+                       &(struct agent_event){.kind = AGENT_STATUS, .text = VIEW(NOT_ACCEPTED)});
+        code = self->record.has_question ? continue_interrupted_turn(self) : ETHOS_OK;
     }
-    return code == ETHOS_OK && !self->record.has_answer ? converse(self) : code;
+    return code == ETHOS_OK && !self->record.has_answer ? run_agent_steps(self) : code;
 }
 
 /* What was remembered before a failure stays remembered; the first failure is the one that is told. */
-static int finish(struct turn *self, int code)
+static int finish_turn(struct turn *self, int code)
 {
     struct ethos_error later = {0};
     struct ethos_error *error = self->error;
@@ -712,31 +718,32 @@ static int finish(struct turn *self, int code)
     if (code != ETHOS_OK)
         self->error = &later;
     int remembered = record_turn(self);
-    int accounted = self->asks > 0 ? account(self) : ETHOS_OK;
+    int accounted = self->asks > 0 ? record_usage(self) : ETHOS_OK;
     self->error = error;
     return code != ETHOS_OK ? code : remembered != ETHOS_OK ? remembered : accounted;
 }
 
-static void tell_end(struct turn *self, int code)
+static void emit_end(struct turn *self, int code)
 {
     const char *failure = self->failure ? self->failure : ethos_code_name(code);
     if (code == ETHOS_OK)
-        emit(self, &(struct agent_event){.kind = AGENT_DONE,
+        emit_event(self,
+                   &(struct agent_event){.kind = AGENT_DONE,
                                          .id = view_str(self->id),
                                          .text = str_view(&self->reply),
                                          .turns = self->session.turns + 1,
                                          .remembers = json_array_size(self->updates.changes) > 0});
     else
-        emit(self, &(struct agent_event){.kind = AGENT_ERROR,
-                                         .id = view_str(self->id),
-                                         .name = view_str(failure),
-                                         .text = view_str(self->error->text)});
+        emit_event(self, &(struct agent_event){.kind = AGENT_ERROR,
+                                               .id = view_str(self->id),
+                                               .name = view_str(failure),
+                                               .text = view_str(self->error->text)});
     if (json_array_size(self->updates.changes) > 0)
-        emit(self,
-             &(struct agent_event){.kind = AGENT_REMEMBERED, .changes = self->updates.changes});
+        emit_event(self, &(struct agent_event){.kind = AGENT_REMEMBERED,
+                                               .changes = self->updates.changes});
 }
 
-static void release(struct turn *self)
+static void release_turn(struct turn *self)
 {
     toolbox_release(&self->toolbox);
     updates_release(&self->updates);
@@ -767,10 +774,10 @@ int agent_turn(const struct agent_setup *setup, const struct agent_question *que
                    : ETHOS_OK;
     if (code == ETHOS_OK) {
         snprintf(self.id, sizeof self.id, "%s", question->turn_id ? question->turn_id : uuid);
-        code = finish(&self, run_stages(&self));
+        code = finish_turn(&self, run_stages(&self));
     }
-    tell_end(&self, code);
-    release(&self);
+    emit_end(&self, code);
+    release_turn(&self);
     return code;
 }
 
@@ -784,16 +791,16 @@ int agent_describe(const struct agent_setup *setup, const char *session, json_t 
 {
     const struct agent_question question = {.session = session, .abort_fd = -1};
     struct turn self = {.setup = setup, .question = &question, .error = error};
-    int code = resolve(&self);
+    int code = resolve_session(&self);
     if (code == ETHOS_OK)
         code = conversation_load(self.store, session, &self.conversation, error);
     if (code == ETHOS_OK)
-        code = prefetch(&self);
+        code = prefetch_memory(&self);
     if (code == ETHOS_OK) {
         self.first = conversation_first(&self.conversation, history_tokens(&self));
-        *out = describe(&self);
+        *out = make_prompt_json(&self);
         code = *out ? ETHOS_OK : err_nomem(error);
     }
-    release(&self);
+    release_turn(&self);
     return code;
 }

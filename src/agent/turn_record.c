@@ -11,12 +11,12 @@
 #include "base/view.h"
 #include "ops/op.h"
 
-struct reading {
+struct turn_record_reader {
     struct turn_record *record;
     const char *turn_id;
 };
 
-static void add_answer(struct turn_record *self, const struct ethos_message *message)
+static void read_recorded_answer(struct turn_record *self, const struct ethos_message *message)
 {
     json_t *calls = NULL, *call;
     size_t index;
@@ -33,7 +33,7 @@ static void add_answer(struct turn_record *self, const struct ethos_message *mes
 }
 
 /* Its call is no longer open; a memory update that was accepted is waiting. */
-static void add_result(struct turn_record *self, const struct ethos_message *message)
+static void read_recorded_result(struct turn_record *self, const struct ethos_message *message)
 {
     size_t index;
     json_t *call;
@@ -48,17 +48,17 @@ static void add_result(struct turn_record *self, const struct ethos_message *mes
         }
 }
 
-static int read_message(void *arg, const struct ethos_message *message)
+static int read_recorded_message(void *arg, const struct ethos_message *message)
 {
-    const struct reading *reading = arg;
+    const struct turn_record_reader *reading = arg;
     struct turn_record *self = reading->record;
     bool its = message->trace_id && strcmp(message->trace_id, reading->turn_id) == 0;
     if (its && strcmp(message->role, "user") == 0)
         self->has_question = true;
     else if (its && strcmp(message->role, "assistant") == 0)
-        add_answer(self, message);
+        read_recorded_answer(self, message);
     else if (its && strcmp(message->role, "tool_result") == 0)
-        add_result(self, message);
+        read_recorded_result(self, message);
     else if (self->has_question && !its)
         self->is_over = !self->has_answer;
     return self->writes && self->open ? 0 : ETHOS_NOMEM;
@@ -67,13 +67,13 @@ static int read_message(void *arg, const struct ethos_message *message)
 int turn_record_read(struct ethos_sessions *store, const char *session, const char *turn_id,
                      struct turn_record *out, struct ethos_error *error)
 {
-    struct reading reading = {out, turn_id};
+    struct turn_record_reader reading = {out, turn_id};
     *out = (struct turn_record){.writes = json_array(), .open = json_array()};
     str_init(&out->reply, AGENT_MAX_REPLY);
     int code = out->writes && out->open ? ETHOS_OK : ETHOS_NOMEM;
     if (code == ETHOS_OK)
-        code = store->ops->messages(store, session, AGENT_MAX_HISTORY, read_message, &reading,
-                                    error);
+        code = store->ops->messages(store, session, AGENT_MAX_HISTORY, read_recorded_message,
+                                    &reading, error);
     if (code == ETHOS_OK)
         code = str_code(&out->reply);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;

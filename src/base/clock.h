@@ -5,6 +5,7 @@
 #define ETHOS_BASE_CLOCK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <ethos/types.h>
 
@@ -27,5 +28,11 @@ void clock_http(int64_t ms, char out[CLOCK_ISO_SIZE]);
  */
 bool clock_parse(struct ethos_view text, int64_t now_ms, bool end, int64_t *out_ms,
                  bool *out_zoned);
+
+/* The earlier of two times. */
+static inline int64_t clock_earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 #endif

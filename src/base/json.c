@@ -294,6 +294,17 @@ struct ethos_view json_view(const json_t *object, const char *name)
     return view_of(json_string_value(member), json_string_length(member));
 }
 
+const char *json_cstr(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+long long json_int(const json_t *object, const char *name)
+{
+    return (long long)json_integer_value(json_object_get(object, name));
+}
+
 json_t *json_text(struct ethos_view v)
 {
     struct str clean;

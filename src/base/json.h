@@ -73,6 +73,12 @@ bool json_whole(const json_t *value, int64_t *out);
 /* A string member as a view, absent view when missing or not a string. Bytes may include NUL. */
 struct ethos_view json_view(const json_t *object, const char *name);
 
+/* The same as a C string; "" when the member is missing or not a string. */
+const char *json_cstr(const json_t *object, const char *name);
+
+/* An integer member; 0 when it is missing or not an integer. */
+long long json_int(const json_t *object, const char *name);
+
 /* A new string from bytes; invalid UTF-8 becomes U+FFFD. NULL when out of memory. */
 json_t *json_text(struct ethos_view v);
 

@@ -19,31 +19,26 @@
 
 /* ---- contacts ---------------------------------------------------------------------------------- */
 
-static void copy_column(sqlite3_stmt *statement, int column, char *out, size_t size)
-{
-    snprintf(out, size, "%s", channel_db_text(statement, column));
-}
-
-static void read_row(sqlite3_stmt *statement, struct contact *out)
+static void read_contact_row(sqlite3_stmt *statement, struct contact *out)
 {
     *out = (struct contact){.since_ms = sqlite3_column_int64(statement, 6),
                             .told_ms = sqlite3_column_int64(statement, 7),
                             .tries = sqlite3_column_int64(statement, 8),
                             .tries_ms = sqlite3_column_int64(statement, 9)};
-    copy_column(statement, 0, out->platform, sizeof out->platform);
-    copy_column(statement, 1, out->sender, sizeof out->sender);
-    copy_column(statement, 2, out->name, sizeof out->name);
-    copy_column(statement, 3, out->role, sizeof out->role);
-    copy_column(statement, 4, out->adapter, sizeof out->adapter);
-    copy_column(statement, 5, out->chat, sizeof out->chat);
+    channel_db_copy_text(statement, 0, out->platform, sizeof out->platform);
+    channel_db_copy_text(statement, 1, out->sender, sizeof out->sender);
+    channel_db_copy_text(statement, 2, out->name, sizeof out->name);
+    channel_db_copy_text(statement, 3, out->role, sizeof out->role);
+    channel_db_copy_text(statement, 4, out->adapter, sizeof out->adapter);
+    channel_db_copy_text(statement, 5, out->chat, sizeof out->chat);
 }
 
-static int read_one(struct channel_db *db, int code, sqlite3_stmt *statement, struct contact *out,
-                    struct ethos_error *error)
+static int read_one_contact(struct channel_db *db, int code, sqlite3_stmt *statement,
+                            struct contact *out, struct ethos_error *error)
 {
     int result = code == ETHOS_OK ? channel_db_step(db, statement, error) : code;
     if (result == SQLITE_ROW)
-        read_row(statement, out);
+        read_contact_row(statement, out);
     sqlite3_finalize(statement);
     if (result == SQLITE_DONE)
         return err_set(error, ETHOS_NOTFOUND, "nobody of that name may talk");
@@ -57,7 +52,7 @@ int contact_read(struct channel_db *db, const char *platform, const char *sender
     int code = channel_db_prepare(db, &statement, error,
                                   "SELECT " COLUMNS " FROM contact WHERE platform=?1 AND sender=?2",
                                   "tt", platform, sender);
-    return read_one(db, code, statement, out, error);
+    return read_one_contact(db, code, statement, out, error);
 }
 
 int contact_find_owner(struct channel_db *db, const char *platform, struct contact *out,
@@ -68,7 +63,7 @@ int contact_find_owner(struct channel_db *db, const char *platform, struct conta
                                   "SELECT " COLUMNS " FROM contact WHERE role='owner' AND chat<>''"
                                   " ORDER BY platform=?1 DESC,since_ms LIMIT 1",
                                   "t", platform);
-    return read_one(db, code, statement, out, error);
+    return read_one_contact(db, code, statement, out, error);
 }
 
 int contact_store(struct channel_db *db, const struct contact *contact, struct ethos_error *error)
@@ -106,7 +101,7 @@ int contact_each(struct channel_db *db, contact_each_fn *each, void *arg, struct
                                     "");
     while (result >= 0 && (result = channel_db_step(db, statement, error)) == SQLITE_ROW) {
         struct contact contact;
-        read_row(statement, &contact);
+        read_contact_row(statement, &contact);
         int code = each(arg, &contact);
         if (code != ETHOS_OK) {
             result = code;
@@ -133,8 +128,8 @@ bool code_parse(struct ethos_view text, char out[CODE_SIZE])
     return true;
 }
 
-static int count_open(struct channel_db *db, const char *platform, int64_t now_ms, int64_t *out,
-                      struct ethos_error *error)
+static int count_open_codes(struct channel_db *db, const char *platform, int64_t now_ms,
+                            int64_t *out, struct ethos_error *error)
 {
     return channel_db_number(db, 0, out, error,
                              "SELECT count(*) FROM code WHERE purpose='" CODE_PAIR
@@ -148,8 +143,9 @@ int code_make(struct channel_db *db, const char *purpose, const char *platform, 
     unsigned char random[CODE_SIZE - 1];
     char hash[HASH_HEX_SIZE];
     int64_t open = 0;
-    int code = strcmp(purpose, CODE_PAIR) == 0 ? count_open(db, platform, now_ms, &open, error)
-                                               : ETHOS_OK;
+    int code = strcmp(purpose, CODE_PAIR) == 0
+                   ? count_open_codes(db, platform, now_ms, &open, error)
+                   : ETHOS_OK;
     if (code == ETHOS_OK && open >= CODE_MAX_OPEN)
         return err_set(error, ETHOS_LIMIT, "%d codes of %s are open", CODE_MAX_OPEN, platform);
     if (code == ETHOS_OK && os_random(random, sizeof random) != 0)
@@ -185,8 +181,8 @@ int code_find(struct channel_db *db, const char *purpose, const char *code, int6
     if (result == ETHOS_OK)
         result = channel_db_step(db, statement, error);
     if (result == SQLITE_ROW) {
-        copy_column(statement, 0, out_platform, CHANNEL_MAX_NAME);
-        copy_column(statement, 1, out_sender, CHANNEL_MAX_ID);
+        channel_db_copy_text(statement, 0, out_platform, CHANNEL_MAX_NAME);
+        channel_db_copy_text(statement, 1, out_sender, CHANNEL_MAX_ID);
     }
     sqlite3_finalize(statement);
     if (result < 0)
@@ -207,8 +203,8 @@ static int delete_pair_codes(struct channel_db *db, const char *platform, const 
                           "tt", platform, sender);
 }
 
-static int welcome(struct channel_db *db, const struct contact *contact, int64_t now_ms,
-                   struct ethos_error *error)
+static int queue_welcome(struct channel_db *db, const struct contact *contact, int64_t now_ms,
+                         struct ethos_error *error)
 {
     char name[OUTBOX_MAX_TURN];
     snprintf(name, sizeof name, "welcome:%lld:%.40s", (long long)now_ms, contact->sender);
@@ -246,7 +242,7 @@ int contact_admit(struct channel_db *db, const char *platform, const char *sende
     if (code == ETHOS_OK)
         code = contact_read(db, platform, sender, out, error);
     if (code == ETHOS_OK && !*before.role)
-        code = welcome(db, out, now_ms, error);
+        code = queue_welcome(db, out, now_ms, error);
     return channel_db_end(db, code, error);
 }
 
@@ -287,8 +283,8 @@ int contact_each_waiting(struct channel_db *db, int64_t now_ms, contact_waiting_
         "i", now_ms - CODE_MS);
     while (result >= 0 && (result = channel_db_step(db, statement, error)) == SQLITE_ROW) {
         struct contact_waiting waiting = {.since_ms = sqlite3_column_int64(statement, 11)};
-        read_row(statement, &waiting.contact);
-        copy_column(statement, 10, waiting.begins, sizeof waiting.begins);
+        read_contact_row(statement, &waiting.contact);
+        channel_db_copy_text(statement, 10, waiting.begins, sizeof waiting.begins);
         int code = each(arg, &waiting);
         if (code != ETHOS_OK) {
             result = code;

@@ -62,7 +62,7 @@ static const char *const upgrades[SCHEMA - 1] = {
     "ALTER TABLE code ADD COLUMN begins TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE outbox ADD COLUMN sent_ms INTEGER"};
 
-static int fail(struct channel_db *self, struct ethos_error *error)
+static int report_sqlite_error(struct channel_db *self, struct ethos_error *error)
 {
     int result = sqlite3_errcode(self->connection) & 0xFF;
     int code = result == SQLITE_NOMEM                                ? ETHOS_NOMEM
@@ -74,16 +74,17 @@ static int fail(struct channel_db *self, struct ethos_error *error)
     return err_set(error, code, CHANNEL_DB_FILE ": %s", sqlite3_errmsg(self->connection));
 }
 
-static int execute(struct channel_db *self, const char *sql, struct ethos_error *error)
+static int execute_sql(struct channel_db *self, const char *sql, struct ethos_error *error)
 {
-    return sqlite3_exec(self->connection, sql, NULL, NULL, NULL) == SQLITE_OK ? ETHOS_OK
-                                                                              : fail(self, error);
+    return sqlite3_exec(self->connection, sql, NULL, NULL, NULL) == SQLITE_OK
+               ? ETHOS_OK
+               : report_sqlite_error(self, error);
 }
 
 /* ---- open -------------------------------------------------------------------------------------- */
 
 /* SQLite would make it readable for others; its log files get the mode of the database. */
-static int make_file(const char *path, bool create, struct ethos_error *error)
+static int create_database_file(const char *path, bool create, struct ethos_error *error)
 {
     int fd = os_openat(AT_FDCWD, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | (create ? O_CREAT : 0),
                        0600);
@@ -93,23 +94,23 @@ static int make_file(const char *path, bool create, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int upgrade(struct channel_db *self, int64_t version, struct ethos_error *error)
+static int upgrade_tables(struct channel_db *self, int64_t version, struct ethos_error *error)
 {
     char line[64];
     int code = ETHOS_OK;
     if (version == SCHEMA)
         return code;
     for (; code == ETHOS_OK && version < SCHEMA; version++)
-        code = execute(self, upgrades[version - 1], error);
+        code = execute_sql(self, upgrades[version - 1], error);
     snprintf(line, sizeof line, "PRAGMA user_version=%d", SCHEMA);
-    return code == ETHOS_OK ? execute(self, line, error) : code;
+    return code == ETHOS_OK ? execute_sql(self, line, error) : code;
 }
 
 /* Of two that open a new one at once the second finds the tables. */
-static int make_tables(struct channel_db *self, struct ethos_error *error)
+static int create_tables(struct channel_db *self, struct ethos_error *error)
 {
     int64_t version = 0;
-    int code = execute(self, "PRAGMA journal_mode=WAL", error);
+    int code = execute_sql(self, "PRAGMA journal_mode=WAL", error);
     if (code == ETHOS_OK)
         code = channel_db_begin(self, error);
     if (code != ETHOS_OK)
@@ -120,9 +121,9 @@ static int make_tables(struct channel_db *self, struct ethos_error *error)
                        CHANNEL_DB_FILE " was written by a newer version of ethos");
         err_hint(error, code, "install that version");
     } else if (code == ETHOS_OK && version == 0) {
-        code = execute(self, schema, error);
+        code = execute_sql(self, schema, error);
     } else if (code == ETHOS_OK) {
-        code = upgrade(self, version, error);
+        code = upgrade_tables(self, version, error);
     }
     return channel_db_end(self, code, error);
 }
@@ -132,22 +133,22 @@ int channel_db_open(const char *folder, bool create, struct channel_db **out,
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/" CHANNEL_DB_FILE, folder);
-    int code = make_file(path, create, error);
+    int code = create_database_file(path, create, error);
     struct channel_db *self = code == ETHOS_OK ? calloc(1, sizeof *self) : NULL;
     if (!self)
         return code == ETHOS_OK ? err_nomem(error) : code;
     if (sqlite3_open_v2(path, &self->connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK) {
-        code = self->connection ? fail(self, error) : err_nomem(error);
+        code = self->connection ? report_sqlite_error(self, error) : err_nomem(error);
     } else {
         sqlite3_db_config(self->connection, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
         sqlite3_db_config(self->connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
         sqlite3_limit(self->connection, SQLITE_LIMIT_LENGTH, MAX_TEXT);
         sqlite3_busy_timeout(self->connection, BUSY_MS);
-        code = execute(self, "PRAGMA synchronous=FULL;PRAGMA cache_size=-" CACHE_KIB, error);
+        code = execute_sql(self, "PRAGMA synchronous=FULL;PRAGMA cache_size=-" CACHE_KIB, error);
     }
     if (code == ETHOS_OK)
-        code = make_tables(self, error);
+        code = create_tables(self, error);
     if (code == ETHOS_OK)
         *out = self;
     else
@@ -199,11 +200,11 @@ static void bind_values(sqlite3_stmt *statement, const char *types, va_list args
     }
 }
 
-static int prepare(struct channel_db *self, sqlite3_stmt **out, struct ethos_error *error,
-                   const char *sql, const char *types, va_list args)
+static int prepare_statement(struct channel_db *self, sqlite3_stmt **out, struct ethos_error *error,
+                             const char *sql, const char *types, va_list args)
 {
     if (sqlite3_prepare_v2(self->connection, sql, -1, out, NULL) != SQLITE_OK)
-        return fail(self, error);
+        return report_sqlite_error(self, error);
     bind_values(*out, types, args);
     return ETHOS_OK;
 }
@@ -213,7 +214,7 @@ int channel_db_prepare(struct channel_db *self, sqlite3_stmt **out, struct ethos
 {
     va_list args;
     va_start(args, types);
-    int code = prepare(self, out, error, sql, types, args);
+    int code = prepare_statement(self, out, error, sql, types, args);
     va_end(args);
     return code;
 }
@@ -221,7 +222,8 @@ int channel_db_prepare(struct channel_db *self, sqlite3_stmt **out, struct ethos
 int channel_db_step(struct channel_db *self, sqlite3_stmt *statement, struct ethos_error *error)
 {
     int result = sqlite3_step(statement);
-    return result == SQLITE_ROW || result == SQLITE_DONE ? result : fail(self, error);
+    return result == SQLITE_ROW || result == SQLITE_DONE ? result
+                                                         : report_sqlite_error(self, error);
 }
 
 int channel_db_run(struct channel_db *self, int64_t *out_changed, struct ethos_error *error,
@@ -230,7 +232,7 @@ int channel_db_run(struct channel_db *self, int64_t *out_changed, struct ethos_e
     sqlite3_stmt *statement = NULL;
     va_list args;
     va_start(args, types);
-    int code = prepare(self, &statement, error, sql, types, args);
+    int code = prepare_statement(self, &statement, error, sql, types, args);
     va_end(args);
     int result = code == ETHOS_OK ? channel_db_step(self, statement, error) : code;
     if (result >= 0 && out_changed)
@@ -245,7 +247,7 @@ int channel_db_number(struct channel_db *self, int64_t fallback, int64_t *out,
     sqlite3_stmt *statement = NULL;
     va_list args;
     va_start(args, types);
-    int code = prepare(self, &statement, error, sql, types, args);
+    int code = prepare_statement(self, &statement, error, sql, types, args);
     va_end(args);
     int result = code == ETHOS_OK ? channel_db_step(self, statement, error) : code;
     if (result >= 0)
@@ -265,11 +267,16 @@ const char *channel_db_text(sqlite3_stmt *statement, int column)
     return text ? text : "";
 }
 
+void channel_db_copy_text(sqlite3_stmt *statement, int column, char *out, size_t size)
+{
+    snprintf(out, size, "%s", channel_db_text(statement, column));
+}
+
 /* ---- transactions ------------------------------------------------------------------------------ */
 
 int channel_db_begin(struct channel_db *self, struct ethos_error *error)
 {
-    int code = self->depth == 0 ? execute(self, "BEGIN IMMEDIATE", error) : ETHOS_OK;
+    int code = self->depth == 0 ? execute_sql(self, "BEGIN IMMEDIATE", error) : ETHOS_OK;
     self->depth += code == ETHOS_OK;
     return code;
 }
@@ -279,7 +286,7 @@ int channel_db_end(struct channel_db *self, int code, struct ethos_error *error)
     if (--self->depth > 0)
         return code;
     if (code == ETHOS_OK)
-        code = execute(self, "COMMIT", error);
+        code = execute_sql(self, "COMMIT", error);
     if (code != ETHOS_OK && !sqlite3_get_autocommit(self->connection))
         sqlite3_exec(self->connection, "ROLLBACK", NULL, NULL, NULL);
     return code;

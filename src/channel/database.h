@@ -58,6 +58,7 @@ int64_t channel_db_last_id(struct channel_db *self);
 
 /* Text of a column; "" for NULL. */
 const char *channel_db_text(sqlite3_stmt *statement, int column);
+void channel_db_copy_text(sqlite3_stmt *statement, int column, char *out, size_t size);
 
 /* ---- cursors ----------------------------------------------------------------------------------- */
 

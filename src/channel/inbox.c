@@ -19,37 +19,32 @@ void inbox_row_release(struct inbox_row *self)
     str_release(&self->text);
 }
 
-static void copy_column(sqlite3_stmt *statement, int column, char *out, size_t size)
-{
-    snprintf(out, size, "%s", channel_db_text(statement, column));
-}
-
 /* The row at which the statement stands. */
-static int read_row(sqlite3_stmt *statement, struct inbox_row *out, struct ethos_error *error)
+static int read_inbox_row(sqlite3_stmt *statement, struct inbox_row *out, struct ethos_error *error)
 {
     *out = (struct inbox_row){.id = sqlite3_column_int64(statement, 0),
                               .direct = sqlite3_column_int(statement, 10) != 0,
                               .time_ms = sqlite3_column_int64(statement, 11)};
-    copy_column(statement, 1, out->adapter, sizeof out->adapter);
-    copy_column(statement, 2, out->chat, sizeof out->chat);
-    copy_column(statement, 3, out->thread, sizeof out->thread);
-    copy_column(statement, 4, out->msg, sizeof out->msg);
-    copy_column(statement, 5, out->sender, sizeof out->sender);
-    copy_column(statement, 6, out->name, sizeof out->name);
-    copy_column(statement, 7, out->role, sizeof out->role);
-    copy_column(statement, 8, out->state, sizeof out->state);
-    copy_column(statement, 9, out->turn, sizeof out->turn);
+    channel_db_copy_text(statement, 1, out->adapter, sizeof out->adapter);
+    channel_db_copy_text(statement, 2, out->chat, sizeof out->chat);
+    channel_db_copy_text(statement, 3, out->thread, sizeof out->thread);
+    channel_db_copy_text(statement, 4, out->msg, sizeof out->msg);
+    channel_db_copy_text(statement, 5, out->sender, sizeof out->sender);
+    channel_db_copy_text(statement, 6, out->name, sizeof out->name);
+    channel_db_copy_text(statement, 7, out->role, sizeof out->role);
+    channel_db_copy_text(statement, 8, out->state, sizeof out->state);
+    channel_db_copy_text(statement, 9, out->turn, sizeof out->turn);
     str_init(&out->text, 2 * (size_t)CHANNEL_MAX_TEXT);
     str_adds(&out->text, channel_db_text(statement, 12));
-    copy_column(statement, 13, out->subject, sizeof out->subject);
+    channel_db_copy_text(statement, 13, out->subject, sizeof out->subject);
     return str_code(&out->text) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-static int read_one(struct channel_db *db, sqlite3_stmt *statement, struct inbox_row *out,
-                    struct ethos_error *error)
+static int read_one_row(struct channel_db *db, sqlite3_stmt *statement, struct inbox_row *out,
+                        struct ethos_error *error)
 {
     int result = channel_db_step(db, statement, error);
-    int code = result == SQLITE_ROW    ? read_row(statement, out, error)
+    int code = result == SQLITE_ROW    ? read_inbox_row(statement, out, error)
                : result == SQLITE_DONE ? err_set(error, ETHOS_NOTFOUND, "no such message")
                                        : result;
     if (result == SQLITE_ROW && code != ETHOS_OK)
@@ -68,7 +63,7 @@ int inbox_find(struct channel_db *db, const char *adapter, const char *chat, con
     int result = code == ETHOS_OK ? channel_db_step(db, statement, error) : code;
     *out_state = '\0';
     if (result == SQLITE_ROW)
-        copy_column(statement, 0, out_state, 16);
+        channel_db_copy_text(statement, 0, out_state, 16);
     sqlite3_finalize(statement);
     return result < 0 ? result : ETHOS_OK;
 }
@@ -115,7 +110,7 @@ int inbox_next(struct channel_db *db, struct inbox_row *out, struct ethos_error 
         " WHERE r.state='running' AND r.adapter=i.adapter AND r.chat=i.chat AND r.thread=i.thread)"
         " ORDER BY id LIMIT 1",
         "");
-    return code == ETHOS_OK ? read_one(db, statement, out, error) : code;
+    return code == ETHOS_OK ? read_one_row(db, statement, out, error) : code;
 }
 
 int inbox_read(struct channel_db *db, int64_t id, struct inbox_row *out, struct ethos_error *error)
@@ -123,7 +118,7 @@ int inbox_read(struct channel_db *db, int64_t id, struct inbox_row *out, struct 
     sqlite3_stmt *statement = NULL;
     int code = channel_db_prepare(db, &statement, error,
                                   "SELECT " COLUMNS " FROM inbox WHERE id=?1", "i", id);
-    return code == ETHOS_OK ? read_one(db, statement, out, error) : code;
+    return code == ETHOS_OK ? read_one_row(db, statement, out, error) : code;
 }
 
 int inbox_set_state(struct channel_db *db, int64_t id, const char *state, int64_t now_ms,
@@ -182,13 +177,13 @@ int inbox_each_recent(struct channel_db *db, int64_t most, inbox_recent_fn *each
         struct inbox_recent recent = {.direct = sqlite3_column_int(statement, 6) != 0,
                                       .received_ms = sqlite3_column_int64(statement, 7),
                                       .ended_ms = sqlite3_column_int64(statement, 8)};
-        copy_column(statement, 0, recent.adapter, sizeof recent.adapter);
-        copy_column(statement, 1, recent.chat, sizeof recent.chat);
-        copy_column(statement, 2, recent.sender, sizeof recent.sender);
-        copy_column(statement, 3, recent.name, sizeof recent.name);
-        copy_column(statement, 4, recent.role, sizeof recent.role);
-        copy_column(statement, 5, recent.state, sizeof recent.state);
-        copy_column(statement, 9, recent.answer, sizeof recent.answer);
+        channel_db_copy_text(statement, 0, recent.adapter, sizeof recent.adapter);
+        channel_db_copy_text(statement, 1, recent.chat, sizeof recent.chat);
+        channel_db_copy_text(statement, 2, recent.sender, sizeof recent.sender);
+        channel_db_copy_text(statement, 3, recent.name, sizeof recent.name);
+        channel_db_copy_text(statement, 4, recent.role, sizeof recent.role);
+        channel_db_copy_text(statement, 5, recent.state, sizeof recent.state);
+        channel_db_copy_text(statement, 9, recent.answer, sizeof recent.answer);
         int code = each(arg, &recent);
         if (code != ETHOS_OK) {
             result = code;
@@ -212,9 +207,9 @@ int inbox_each_place(struct channel_db *db, const char *adapter, int64_t most, i
     while (result >= 0 && (result = channel_db_step(db, statement, error)) == SQLITE_ROW) {
         struct inbox_place place = {.received_ms = sqlite3_column_int64(statement, 3),
                                     .direct = sqlite3_column_int(statement, 4) != 0};
-        copy_column(statement, 0, place.chat, sizeof place.chat);
-        copy_column(statement, 1, place.thread, sizeof place.thread);
-        copy_column(statement, 2, place.msg, sizeof place.msg);
+        channel_db_copy_text(statement, 0, place.chat, sizeof place.chat);
+        channel_db_copy_text(statement, 1, place.thread, sizeof place.thread);
+        channel_db_copy_text(statement, 2, place.msg, sizeof place.msg);
         int code = each(arg, &place);
         if (code != ETHOS_OK) {
             result = code;

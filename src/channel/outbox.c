@@ -20,12 +20,8 @@ void outbox_row_release(struct outbox_row *self)
     str_release(&self->text);
 }
 
-static void copy_column(sqlite3_stmt *statement, int column, char *out, size_t size)
-{
-    snprintf(out, size, "%s", channel_db_text(statement, column));
-}
-
-static int read_row(sqlite3_stmt *statement, struct outbox_row *out, struct ethos_error *error)
+static int read_outbox_row(sqlite3_stmt *statement, struct outbox_row *out,
+                           struct ethos_error *error)
 {
     *out = (struct outbox_row){.id = sqlite3_column_int64(statement, 0),
                                .part = sqlite3_column_int64(statement, 2),
@@ -37,14 +33,14 @@ static int read_row(sqlite3_stmt *statement, struct outbox_row *out, struct etho
                                .created_ms = sqlite3_column_int64(statement, 14),
                                .is_shown = sqlite3_column_int(statement, 16) != 0,
                                .sent_ms = sqlite3_column_int64(statement, 18)};
-    copy_column(statement, 1, out->turn, sizeof out->turn);
-    copy_column(statement, 3, out->adapter, sizeof out->adapter);
-    copy_column(statement, 4, out->chat, sizeof out->chat);
-    copy_column(statement, 5, out->thread, sizeof out->thread);
-    copy_column(statement, 6, out->reply_to, sizeof out->reply_to);
-    copy_column(statement, 9, out->remote, sizeof out->remote);
-    copy_column(statement, 17, out->subject, sizeof out->subject);
-    copy_column(statement, 15, out->state, sizeof out->state);
+    channel_db_copy_text(statement, 1, out->turn, sizeof out->turn);
+    channel_db_copy_text(statement, 3, out->adapter, sizeof out->adapter);
+    channel_db_copy_text(statement, 4, out->chat, sizeof out->chat);
+    channel_db_copy_text(statement, 5, out->thread, sizeof out->thread);
+    channel_db_copy_text(statement, 6, out->reply_to, sizeof out->reply_to);
+    channel_db_copy_text(statement, 9, out->remote, sizeof out->remote);
+    channel_db_copy_text(statement, 17, out->subject, sizeof out->subject);
+    channel_db_copy_text(statement, 15, out->state, sizeof out->state);
     str_init(&out->text, 2 * (size_t)CHANNEL_MAX_TEXT);
     str_adds(&out->text, channel_db_text(statement, 8));
     return str_code(&out->text) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
@@ -72,13 +68,13 @@ int outbox_set_preview(struct channel_db *db, const char *turn, struct ethos_vie
 }
 
 /* Finalises the statement. */
-static int each_row(struct channel_db *db, int code, sqlite3_stmt *statement, outbox_each_fn *each,
-                    void *arg, struct ethos_error *error)
+static int each_outbox_row(struct channel_db *db, int code, sqlite3_stmt *statement,
+                           outbox_each_fn *each, void *arg, struct ethos_error *error)
 {
     int result = code;
     while (result >= 0 && (result = channel_db_step(db, statement, error)) == SQLITE_ROW) {
         struct outbox_row row;
-        code = read_row(statement, &row, error);
+        code = read_outbox_row(statement, &row, error);
         if (code == ETHOS_OK)
             code = each(arg, &row);
         outbox_row_release(&row);
@@ -100,7 +96,7 @@ int outbox_each_open(struct channel_db *db, outbox_each_fn *each, void *arg,
                                   " FROM outbox WHERE state IN('queued','sending','live')"
                                   " ORDER BY id LIMIT ?1",
                                   "i", (int64_t)MAX_OPEN);
-    return each_row(db, code, statement, each, arg, error);
+    return each_outbox_row(db, code, statement, each, arg, error);
 }
 
 int outbox_each_unsent(struct channel_db *db, int64_t since_ms, outbox_each_fn *each, void *arg,
@@ -112,7 +108,7 @@ int outbox_each_unsent(struct channel_db *db, int64_t since_ms, outbox_each_fn *
                                   " FROM outbox WHERE state IN('unknown','failed')"
                                   " AND ended_ms>=?1 ORDER BY id LIMIT ?2",
                                   "ii", since_ms, (int64_t)MAX_OPEN);
-    return each_row(db, code, statement, each, arg, error);
+    return each_outbox_row(db, code, statement, each, arg, error);
 }
 
 int outbox_read(struct channel_db *db, int64_t id, struct outbox_row *out,
@@ -123,7 +119,7 @@ int outbox_read(struct channel_db *db, int64_t id, struct outbox_row *out,
                                   "SELECT " COLUMNS " FROM outbox WHERE id=?1", "i", id);
     int result = code == ETHOS_OK ? channel_db_step(db, statement, error) : code;
     if (result == SQLITE_ROW) {
-        code = read_row(statement, out, error);
+        code = read_outbox_row(statement, out, error);
         if (code != ETHOS_OK)
             outbox_row_release(out);
     } else if (result == SQLITE_DONE) {

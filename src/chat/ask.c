@@ -17,7 +17,7 @@
 #include "chat/output.h"
 #include "ops/shutdown.h"
 
-struct asking {
+struct ask_run {
     const struct surface_start *start;
     struct str question;
     bool out_is_terminal, err_is_terminal;
@@ -30,21 +30,21 @@ struct asking {
 /* ---- the question ------------------------------------------------------------------------------ */
 
 /* A pipe or a file, which ends; a terminal or /dev/null says nothing. */
-static bool has_input(void)
+static bool has_piped_input(void)
 {
     struct stat info;
     return os_fstat(STDIN_FILENO, &info) == 0 &&
            (S_ISFIFO(info.st_mode) || S_ISREG(info.st_mode) || S_ISSOCK(info.st_mode));
 }
 
-static int read_question(struct asking *self, struct ethos_error *error)
+static int read_question(struct ask_run *self, struct ethos_error *error)
 {
     struct str input;
     struct ethos_view text = json_view(self->start->args, "text");
     bool dash = view_eq_str(text, "-");
     str_init(&input, ETHOS_MAX_INPUT_BYTES + 1);
     int code = ETHOS_OK;
-    if (has_input() && os_read_all(STDIN_FILENO, &input, ETHOS_MAX_INPUT_BYTES) != 0)
+    if (has_piped_input() && os_read_all(STDIN_FILENO, &input, ETHOS_MAX_INPUT_BYTES) != 0)
         code = err_set(error, ETHOS_LIMIT,
                        "standard input: it cannot be read, or has more than %d bytes",
                        ETHOS_MAX_INPUT_BYTES);
@@ -70,7 +70,7 @@ static int read_question(struct asking *self, struct ethos_error *error)
 
 /* ---- the answer -------------------------------------------------------------------------------- */
 
-static void write_answer(struct asking *self, struct ethos_view text)
+static void print_answer(struct ask_run *self, struct ethos_view text)
 {
     if (text.size == 0)
         return;
@@ -83,7 +83,7 @@ static void write_answer(struct asking *self, struct ethos_view text)
     self->last = text.data[text.size - 1];
 }
 
-static void end_line(struct asking *self)
+static void end_answer_line(struct ask_run *self)
 {
     if (self->wrote && self->last != '\n')
         fputc('\n', stdout);
@@ -92,18 +92,18 @@ static void end_line(struct asking *self)
 }
 
 /* A line for a person, beside the answer. */
-static void write_note(struct asking *self, struct ethos_view text)
+static void print_side_note(struct ask_run *self, struct ethos_view text)
 {
     if (self->start->quiet)
         return;
     if (self->err_is_terminal && self->out_is_terminal)
-        end_line(self);
+        end_answer_line(self);
     output_text(stderr, text, self->err_is_terminal);
     fputc('\n', stderr);
 }
 
 /* How what was remembered is taken back. */
-static const char *undo_command(const json_t *changes)
+static const char *find_undo_command(const json_t *changes)
 {
     bool memory = false, user = false, notes = false;
     size_t index;
@@ -120,57 +120,57 @@ static const char *undo_command(const json_t *changes)
                                        : "ethos memory history and ethos notes history show them";
 }
 
-static void write_remembered(struct asking *self, const json_t *changes)
+static void print_remembered(struct ask_run *self, const json_t *changes)
 {
     struct str line;
     str_init(&line, 65536);
     agent_describe_changes(changes, &line);
-    str_printf(&line, "; %s", undo_command(changes));
-    write_note(self, str_view(&line));
+    str_printf(&line, "; %s", find_undo_command(changes));
+    print_side_note(self, str_view(&line));
     str_release(&line);
 }
 
-static void write_pending(struct asking *self, const json_t *pending)
+static void print_pending(struct ask_run *self, const json_t *pending)
 {
     struct str line;
     str_init(&line, 256);
     agent_describe_pending(pending, &line);
     str_adds(&line, "; run ethos pending");
-    write_note(self, str_view(&line));
+    print_side_note(self, str_view(&line));
     str_release(&line);
 }
 
-static void write_event(void *arg, const struct agent_event *event)
+static void print_event(void *arg, const struct agent_event *event)
 {
-    struct asking *self = arg;
+    struct ask_run *self = arg;
     char name[80];
     switch (event->kind) {
     case AGENT_TEXT:
-        write_answer(self, event->text);
+        print_answer(self, event->text);
         break;
     case AGENT_TOOL_START:
         snprintf(name, sizeof name, "... %.*s",
                  (int)(event->name.size < 64 ? event->name.size : 64), event->name.data);
         if (self->err_is_terminal)
-            write_note(self, view_str(name));
+            print_side_note(self, view_str(name));
         self->after_tool = true;
         break;
     case AGENT_RESTART:
-        write_note(self, VIEW("the answer begins again"));
+        print_side_note(self, VIEW("the answer begins again"));
         self->after_tool = true;
         break;
     case AGENT_STATUS:
-        write_note(self, event->text);
+        print_side_note(self, event->text);
         break;
     case AGENT_DONE:
     case AGENT_ERROR:
-        end_line(self);
+        end_answer_line(self);
         break;
     case AGENT_PENDING:
-        write_pending(self, event->changes);
+        print_pending(self, event->changes);
         break;
     case AGENT_REMEMBERED:
-        write_remembered(self, event->changes);
+        print_remembered(self, event->changes);
         break;
     case AGENT_START:
     case AGENT_CONTEXT:
@@ -182,9 +182,9 @@ static void write_event(void *arg, const struct agent_event *event)
     }
 }
 
-static void write_json_event(void *arg, const struct agent_event *event)
+static void print_json_event(void *arg, const struct agent_event *event)
 {
-    struct asking *self = arg;
+    struct ask_run *self = arg;
     struct str line;
     json_t *json = agent_event_json(event);
     str_init(&line, 4 * (size_t)MODEL_MAX_TEXT);
@@ -200,8 +200,8 @@ static void write_json_event(void *arg, const struct agent_event *event)
 
 /* ---- the turn ---------------------------------------------------------------------------------- */
 
-static int run_turn(struct asking *self, struct conversation_choice *choice,
-                    struct ethos_error *error)
+static int run_ask_turn(struct ask_run *self, struct conversation_choice *choice,
+                        struct ethos_error *error)
 {
     const struct surface_start *start = self->start;
     const json_t *steps = json_object_get(start->args, "maxSteps");
@@ -219,7 +219,7 @@ static int run_turn(struct asking *self, struct conversation_choice *choice,
     const struct agent_question question = {.session = choice->session,
                                             .text = str_view(&self->question),
                                             .abort_fd = shutdown_catch_signals()};
-    int code = agent_turn(&setup, &question, start->json ? write_json_event : write_event, self,
+    int code = agent_turn(&setup, &question, start->json ? print_json_event : print_event, self,
                           error);
     if (shutdown_signal() || (code != ETHOS_OK && self->failed))
         *error->text = '\0'; // the person knows, or the event said it
@@ -229,9 +229,9 @@ static int run_turn(struct asking *self, struct conversation_choice *choice,
 int chat_ask(const struct surface_start *start, struct ethos_error *error)
 {
     struct conversation_choice choice = {0};
-    struct asking self = {.start = start,
-                          .out_is_terminal = isatty(STDOUT_FILENO),
-                          .err_is_terminal = isatty(STDERR_FILENO)};
+    struct ask_run self = {.start = start,
+                           .out_is_terminal = isatty(STDOUT_FILENO),
+                           .err_is_terminal = isatty(STDERR_FILENO)};
     const char *resume = json_string_value(json_object_get(start->args, "resume"));
     const char *model = json_string_value(json_object_get(start->args, "model"));
     bool fresh = json_is_true(json_object_get(start->args, "new"));
@@ -242,7 +242,7 @@ int chat_ask(const struct surface_start *start, struct ethos_error *error)
     if (code == ETHOS_OK)
         code = conversation_choose(start, resume, fresh, model, &choice, error);
     if (code == ETHOS_OK)
-        code = run_turn(&self, &choice, error);
+        code = run_ask_turn(&self, &choice, error);
     conversation_choice_release(&choice);
     str_release(&self.question);
     shutdown_restore_signals(false); // a signal that came has its effect now

@@ -17,7 +17,7 @@
 #include "base/utf8.h"
 #include "base/view.h"
 
-static int read_file(int fd, const char *name, struct str *text, struct ethos_error *error)
+static int read_attached_file(int fd, const char *name, struct str *text, struct ethos_error *error)
 {
     if (os_read_all(fd, text, ATTACH_MAX_FILE) != 0)
         return errno == EFBIG
@@ -28,7 +28,7 @@ static int read_file(int fd, const char *name, struct str *text, struct ethos_er
     return ETHOS_OK;
 }
 
-static int open_file(const char *name, const char *folder)
+static int open_attached_file(const char *name, const char *folder)
 {
     char path[PATH_MAX];
     int size = *name == '/' ? snprintf(path, sizeof path, "%s", name)
@@ -37,21 +37,21 @@ static int open_file(const char *name, const char *folder)
 }
 
 /* What ends a sentence is no part of the path, unless there is such a file. */
-static int attach(char *name, const char *folder, struct str *out, struct ethos_error *error)
+static int attach_file(char *name, const char *folder, struct str *out, struct ethos_error *error)
 {
     struct stat info;
     struct str text;
-    int fd = open_file(name, folder);
+    int fd = open_attached_file(name, folder);
     for (size_t size = strlen(name); fd < 0 && size > 1 && strchr(",.;:!?)'\"", name[size - 1]);) {
         name[--size] = '\0';
-        fd = open_file(name, folder);
+        fd = open_attached_file(name, folder);
     }
     if (fd < 0)
         return ETHOS_OK;
     int code = ETHOS_OK;
     str_init(&text, ATTACH_MAX_FILE + 1);
     if (os_fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
-        code = read_file(fd, name, &text, error);
+        code = read_attached_file(fd, name, &text, error);
         if (code == ETHOS_OK)
             agent_attach(view_str(name), str_view(&text), out);
     }
@@ -80,7 +80,7 @@ int attach_files(struct ethos_view message, const char *folder, struct str *out,
             code = err_set(error, ETHOS_LIMIT, "a message takes %d files at most",
                            ATTACH_MAX_FILES);
         else
-            code = attach(name, folder, out, error);
+            code = attach_file(name, folder, out, error);
     }
     if (code == ETHOS_OK && str_code(out) == ETHOS_LIMIT)
         return err_set(error, ETHOS_LIMIT, "the message is too long with its files");

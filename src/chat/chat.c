@@ -15,27 +15,27 @@
 #include "chat/tty.h"
 
 /* A screen reader sets it. */
-static bool is_accessible(void)
+static bool is_screen_reader_set(void)
 {
     const char *value = getenv("ACCESSIBLE");
     return value && *value && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
 }
 
-static bool is_plain(const struct surface_start *start)
+static bool should_be_plain(const struct surface_start *start)
 {
-    return json_is_true(json_object_get(start->args, "plain")) || is_accessible() ||
+    return json_is_true(json_object_get(start->args, "plain")) || is_screen_reader_set() ||
            !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !tty_moves_cursor();
 }
 
 int chat_talk(const struct surface_start *start, struct ethos_error *error)
 {
-    struct talk talk;
+    struct chat_talk talk;
     if (start->json)
         return err_hint(error, err_set(error, ETHOS_INVALID, "a conversation has no JSON form"),
                         "ethos ask --json gives the events of one turn");
     int code = talk_open(start, &talk, error);
     if (code == ETHOS_OK)
-        code = is_plain(start) || talk_setting_is(&talk, "chat.plain", "on")
+        code = should_be_plain(start) || talk_setting_is(&talk, "chat.plain", "on")
                    ? chat_plain(&talk, error)
                    : chat_live(&talk, error);
     talk_release(&talk);

@@ -7,7 +7,7 @@
 #include "base/view.h"
 #include "chat/talk.h"
 
-static void command_help(struct talk *self, struct ethos_view rest)
+static void command_help(struct chat_talk *self, struct ethos_view rest)
 {
     (void)rest;
     for (const struct talk_command *row = talk_commands; row->name; row++) {
@@ -22,13 +22,13 @@ static void command_help(struct talk *self, struct ethos_view rest)
         talk_say(self, TALK_DIM, "%s", self->screen->keys);
 }
 
-static void command_quit(struct talk *self, struct ethos_view rest)
+static void command_quit(struct chat_talk *self, struct ethos_view rest)
 {
     (void)rest;
     self->leaving = true;
 }
 
-static void command_raw(struct talk *self, struct ethos_view rest)
+static void command_raw(struct chat_talk *self, struct ethos_view rest)
 {
     (void)rest;
     if (self->reply.size == 0)
@@ -39,12 +39,7 @@ static void command_raw(struct talk *self, struct ethos_view rest)
 
 /* ---- what the model gets ----------------------------------------------------------------------- */
 
-static long long number(const json_t *object, const char *name)
-{
-    return (long long)json_integer_value(json_object_get(object, name));
-}
-
-static void command_why(struct talk *self, struct ethos_view rest)
+static void command_why(struct chat_talk *self, struct ethos_view rest)
 {
     size_t index;
     json_t *row;
@@ -56,22 +51,22 @@ static void command_why(struct talk *self, struct ethos_view rest)
     }
     talk_say(self, TALK_BOLD, "The last prompt");
     json_array_foreach (json_object_get(json, "parts"), index, row)
-        talk_say(self, TALK_PLAIN, "%10lld bytes  %s", number(row, "bytes"),
+        talk_say(self, TALK_PLAIN, "%10lld bytes  %s", json_int(row, "bytes"),
                  json_string_value(json_object_get(row, "name")));
-    talk_say(self, TALK_PLAIN, "%10lld bytes  %zu tools", number(json, "toolBytes"),
+    talk_say(self, TALK_PLAIN, "%10lld bytes  %zu tools", json_int(json, "toolBytes"),
              json_array_size(json_object_get(json, "tools")));
     talk_say(self, TALK_PLAIN, "%10lld bytes  %lld messages of this conversation",
-             number(json, "messageBytes"), number(json, "messages"));
-    talk_say(self, TALK_DIM, "The model's context has %lld tokens.", number(json, "window"));
-    if (number(json, "left") > 0)
-        talk_say(self, TALK_PLAIN, "Left out: the %lld oldest messages", number(json, "left"));
+             json_int(json, "messageBytes"), json_int(json, "messages"));
+    talk_say(self, TALK_DIM, "The model's context has %lld tokens.", json_int(json, "window"));
+    if (json_int(json, "left") > 0)
+        talk_say(self, TALK_PLAIN, "Left out: the %lld oldest messages", json_int(json, "left"));
     json_array_foreach (json_object_get(json, "omitted"), index, row)
-        talk_say(self, TALK_PLAIN, "Left out: %lld characters of %s (%s)", number(row, "chars"),
+        talk_say(self, TALK_PLAIN, "Left out: %lld characters of %s (%s)", json_int(row, "chars"),
                  json_string_value(json_object_get(row, "key")),
                  json_string_value(json_object_get(row, "reason")));
 }
 
-static void command_tools(struct talk *self, struct ethos_view rest)
+static void command_tools(struct chat_talk *self, struct ethos_view rest)
 {
     size_t index;
     json_t *row, *json;
@@ -94,7 +89,7 @@ static void command_tools(struct talk *self, struct ethos_view rest)
     json_decref(json);
 }
 
-static void command_usage(struct talk *self, struct ethos_view rest)
+static void command_usage(struct chat_talk *self, struct ethos_view rest)
 {
     struct op_result result;
     struct str last;
@@ -112,8 +107,8 @@ static void command_usage(struct talk *self, struct ethos_view rest)
         double cost = json_number_value(json_object_get(usage, "estimatedCostUsd"));
         talk_say(self, TALK_PLAIN,
                  "This conversation: turns: %lld, requests: %lld, tokens in: %lld, out: %lld",
-                 number(session, "turnCount"), number(usage, "apiCallCount"),
-                 number(usage, "inputTokens"), number(usage, "outputTokens"));
+                 json_int(session, "turnCount"), json_int(usage, "apiCallCount"),
+                 json_int(usage, "inputTokens"), json_int(usage, "outputTokens"));
         if (cost > 0)
             talk_say(self, TALK_PLAIN, "Cost: $%.4f", cost);
     }

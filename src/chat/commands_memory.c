@@ -12,46 +12,35 @@
 #define SHOWN_NOTES 200
 #define EDIT_WORDS 16 /* of the command that opens an editor */
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
-static long long number_of(const json_t *object, const char *name)
-{
-    return (long long)json_integer_value(json_object_get(object, name));
-}
-
-static const char *plural(long long number)
+static const char *plural_s(long long number)
 {
     return number == 1 ? "" : "s";
 }
 
 /* ---- /memory ----------------------------------------------------------------------------------- */
 
-static void show_text(struct talk *self, struct ethos_view text)
+static void show_text(struct chat_talk *self, struct ethos_view text)
 {
     text = view_trim_end(text);
     if (text.size > 0)
         self->screen->line(self->screen->arg, TALK_PLAIN, text);
 }
 
-static void show_files(struct talk *self, const json_t *json)
+static void show_files(struct chat_talk *self, const json_t *json)
 {
     size_t index;
     json_t *row;
     json_array_foreach (json_object_get(json, "files"), index, row) {
-        const char *path = text_of(row, "path");
-        talk_say(self, TALK_BOLD, "%s: %lld character%s in %s", text_of(row, "label"),
-                 number_of(row, "chars"), plural(number_of(row, "chars")),
-                 *path ? path : text_of(row, "key"));
+        const char *path = json_cstr(row, "path");
+        talk_say(self, TALK_BOLD, "%s: %lld character%s in %s", json_cstr(row, "label"),
+                 json_int(row, "chars"), plural_s(json_int(row, "chars")),
+                 *path ? path : json_cstr(row, "key"));
         show_text(self, json_view(row, "shown"));
         talk_say(self, TALK_PLAIN, "%s", "");
     }
 }
 
-static void show_notes(struct talk *self)
+static void show_notes(struct chat_talk *self)
 {
     size_t index;
     json_t *row;
@@ -61,44 +50,43 @@ static void show_notes(struct talk *self)
         if (json_array_size(notes) > 0)
             talk_say(self, TALK_BOLD, "Notes");
         json_array_foreach ((json_t *)notes, index, row)
-            talk_say(self, TALK_PLAIN, "%-24s %s", text_of(row, "key"), text_of(row, "hook"));
+            talk_say(self, TALK_PLAIN, "%-24s %s", json_cstr(row, "key"), json_cstr(row, "hook"));
         if (json_array_size(notes) > 0)
             talk_say(self, TALK_PLAIN, "%s", "");
     }
     op_result_release(&result);
 }
 
-static void show_memory(struct talk *self)
+static void show_memory(struct chat_talk *self)
 {
     size_t index;
     json_t *row;
     struct op_result result;
     if (talk_run(self, "memory.list", json_object(), &result)) {
-        long long chars = number_of(result.json, "chars"),
-                  budget = number_of(result.json, "budget");
+        long long chars = json_int(result.json, "chars"), budget = json_int(result.json, "budget");
         show_files(self, result.json);
         show_notes(self);
         talk_say(self, TALK_BOLD, "In the prompt: %lld of %lld characters (%lld %%)", chars, budget,
                  budget > 0 ? (100 * chars + budget - 1) / budget : 0);
         json_array_foreach (json_object_get(result.json, "omitted"), index, row)
             talk_say(self, TALK_PLAIN, "Left out: %lld characters of %s (%s)",
-                     number_of(row, "chars"), text_of(row, "key"), text_of(row, "reason"));
+                     json_int(row, "chars"), json_cstr(row, "key"), json_cstr(row, "reason"));
     }
     op_result_release(&result);
 }
 
-static void show_note(struct talk *self, struct ethos_view name)
+static void show_note(struct chat_talk *self, struct ethos_view name)
 {
     struct op_result result;
     if (talk_run(self, "notes.show", json_pack("{s:o}", "name", json_text(name)), &result)) {
-        const char *path = text_of(result.json, "path");
-        talk_say(self, TALK_BOLD, "%s", *path ? path : text_of(result.json, "key"));
+        const char *path = json_cstr(result.json, "path");
+        talk_say(self, TALK_BOLD, "%s", *path ? path : json_cstr(result.json, "key"));
         show_text(self, json_view(result.json, "content"));
     }
     op_result_release(&result);
 }
 
-static void add_option(const char *argv[], size_t *count, const char *name, const char *value)
+static void append_option(const char *argv[], size_t *count, const char *name, const char *value)
 {
     if (value) {
         argv[(*count)++] = name;
@@ -107,7 +95,7 @@ static void add_option(const char *argv[], size_t *count, const char *name, cons
 }
 
 /* The editor's command is one of this program: it merges, and loses no text. */
-static void edit(struct talk *self, struct ethos_view name)
+static void edit_memory(struct chat_talk *self, struct ethos_view name)
 {
     char note[ETHOS_MAX_KEY + 1];
     const char *argv[EDIT_WORDS] = {"/proc/self/exe"};
@@ -124,11 +112,11 @@ static void edit(struct talk *self, struct ethos_view name)
     snprintf(note, sizeof note, "%.*s", VIEW_ARG(name));
     argv[count++] = file ? "memory" : "notes";
     argv[count++] = "edit";
-    add_option(argv, &count, "--store", user ? "user" : NULL);
-    add_option(argv, &count, "--home", self->start->options->home);
-    add_option(argv, &count, "--personality", self->choice.personality);
-    add_option(argv, &count, "--user", request->user);
-    add_option(argv, &count, "--workspace", request->workspace);
+    append_option(argv, &count, "--store", user ? "user" : NULL);
+    append_option(argv, &count, "--home", self->start->options->home);
+    append_option(argv, &count, "--personality", self->choice.personality);
+    append_option(argv, &count, "--user", request->user);
+    append_option(argv, &count, "--workspace", request->workspace);
     if (!file) {
         argv[count++] = "--";
         argv[count++] = note;
@@ -139,11 +127,11 @@ static void edit(struct talk *self, struct ethos_view name)
         self->failed = true;
 }
 
-void command_memory(struct talk *self, struct ethos_view rest)
+void command_memory(struct chat_talk *self, struct ethos_view rest)
 {
     bool edits = view_eq_str(rest, "edit") || view_starts(rest, VIEW("edit "));
     if (edits)
-        edit(self, view_trim(view_from(rest, 4)));
+        edit_memory(self, view_trim(view_from(rest, 4)));
     else if (rest.size > 0)
         show_note(self, rest);
     else
@@ -153,21 +141,21 @@ void command_memory(struct talk *self, struct ethos_view rest)
 /* ---- /undo ------------------------------------------------------------------------------------- */
 
 /* Whether an earlier row has the same scope: all files of a scope are undone together. */
-static bool is_repeated(const json_t *rows, size_t at)
+static bool is_scope_repeated(const json_t *rows, size_t at)
 {
-    const char *scope = text_of(json_array_get(rows, at), "scope");
+    const char *scope = json_cstr(json_array_get(rows, at), "scope");
     for (size_t i = 0; i < at; i++)
-        if (strcmp(text_of(json_array_get(rows, i), "scope"), scope) == 0)
+        if (strcmp(json_cstr(json_array_get(rows, i), "scope"), scope) == 0)
             return true;
     return false;
 }
 
-static void show_undone(struct talk *self, const json_t *rows)
+static void show_undone(struct chat_talk *self, const json_t *rows)
 {
     size_t index, at;
     json_t *row, *line;
     json_array_foreach ((json_t *)rows, index, row) {
-        talk_say(self, TALK_PLAIN, "undone in %s", text_of(row, "key"));
+        talk_say(self, TALK_PLAIN, "undone in %s", json_cstr(row, "key"));
         json_array_foreach (json_object_get(row, "added"), at, line)
             talk_say(self, TALK_REMOVED, "- %s", json_string_value(line));
         json_array_foreach (json_object_get(row, "removed"), at, line)
@@ -176,7 +164,7 @@ static void show_undone(struct talk *self, const json_t *rows)
 }
 
 /* What this conversation changed since the turn began, whatever came later. */
-static bool undo_scope(struct talk *self, const char *scope, const char *since)
+static bool undo_turn_in_scope(struct chat_talk *self, const char *scope, const char *since)
 {
     struct op_result result;
     bool done = talk_run(self, "memory.undo",
@@ -188,7 +176,7 @@ static bool undo_scope(struct talk *self, const char *scope, const char *since)
     return done;
 }
 
-void command_undo(struct talk *self, struct ethos_view rest)
+void command_undo(struct chat_talk *self, struct ethos_view rest)
 {
     char since[CLOCK_ISO_SIZE];
     bool done = true;
@@ -199,8 +187,9 @@ void command_undo(struct talk *self, struct ethos_view rest)
     }
     clock_iso(self->changed_ms, since);
     for (size_t i = 0; i < json_array_size(self->changes); i++)
-        if (!is_repeated(self->changes, i))
-            done = undo_scope(self, text_of(json_array_get(self->changes, i), "scope"), since) &&
+        if (!is_scope_repeated(self->changes, i))
+            done = undo_turn_in_scope(self, json_cstr(json_array_get(self->changes, i), "scope"),
+                                      since) &&
                    done;
     if (!done)
         return;
@@ -211,27 +200,27 @@ void command_undo(struct talk *self, struct ethos_view rest)
 
 /* ---- /forget ----------------------------------------------------------------------------------- */
 
-static void show_taken(struct talk *self, const json_t *json)
+static void show_forgotten(struct chat_talk *self, const json_t *json)
 {
     size_t index;
     json_t *row;
     const json_t *elsewhere = json_object_get(json, "elsewhere");
     json_array_foreach (json_object_get(json, "taken"), index, row)
-        talk_say(self, TALK_REMOVED, "- %s:%lld: %s", text_of(row, "key"), number_of(row, "line"),
-                 text_of(row, "text"));
-    if (number_of(json, "more") > 0)
-        talk_say(self, TALK_DIM, "and %lld more", number_of(json, "more"));
-    if (number_of(json, "versions") > 0)
+        talk_say(self, TALK_REMOVED, "- %s:%lld: %s", json_cstr(row, "key"), json_int(row, "line"),
+                 json_cstr(row, "text"));
+    if (json_int(json, "more") > 0)
+        talk_say(self, TALK_DIM, "and %lld more", json_int(json, "more"));
+    if (json_int(json, "versions") > 0)
         talk_say(self, TALK_DIM, "and %lld recorded change%s of the history",
-                 number_of(json, "versions"), plural(number_of(json, "versions")));
+                 json_int(json, "versions"), plural_s(json_int(json, "versions")));
     if (elsewhere)
         talk_say(self, TALK_DIM,
                  "elsewhere (files: %lld, messages: %lld) it stays; ethos memory forget "
                  "--everywhere purges those, too",
-                 number_of(elsewhere, "files"), number_of(elsewhere, "messages"));
+                 json_int(elsewhere, "files"), json_int(elsewhere, "messages"));
 }
 
-void command_forget(struct talk *self, struct ethos_view rest)
+void command_forget(struct chat_talk *self, struct ethos_view rest)
 {
     struct op_result result;
     if (rest.size == 0) {
@@ -241,7 +230,7 @@ void command_forget(struct talk *self, struct ethos_view rest)
     bool found = talk_try(self, "memory.forget", json_pack("{s:o}", "text", json_text(rest)),
                           &result);
     if (found)
-        show_taken(self, result.json);
+        show_forgotten(self, result.json);
     op_result_release(&result);
     if (!found || !self->screen->confirm(self->screen->arg, "Purge this for good?"))
         return;
@@ -253,19 +242,19 @@ void command_forget(struct talk *self, struct ethos_view rest)
 
 /* ---- /recall ----------------------------------------------------------------------------------- */
 
-static void show_hits(struct talk *self, const json_t *json)
+static void show_hits(struct chat_talk *self, const json_t *json)
 {
     size_t index;
     json_t *row;
     const json_t *hits = json_object_get(json, "hits");
     json_array_foreach ((json_t *)hits, index, row)
-        talk_say(self, TALK_PLAIN, "%s:%lld: %s", text_of(row, "key"), number_of(row, "line"),
-                 text_of(row, "snippet"));
+        talk_say(self, TALK_PLAIN, "%s:%lld: %s", json_cstr(row, "key"), json_int(row, "line"),
+                 json_cstr(row, "snippet"));
     if (json_array_size(hits) == 0)
         talk_say(self, TALK_DIM, "Nothing found.");
 }
 
-void command_recall(struct talk *self, struct ethos_view rest)
+void command_recall(struct chat_talk *self, struct ethos_view rest)
 {
     struct op_result result;
     if (rest.size == 0) {

@@ -12,28 +12,23 @@
 #define EDIT_WORDS 16  /* of the command that opens an editor */
 #define TEXT_SHOWN 200 /* characters of a text in a list */
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
 /* ---- showing ----------------------------------------------------------------------------------- */
 
-static void show_row(struct talk *self, const json_t *row)
+static void show_pending_row(struct chat_talk *self, const json_t *row)
 {
     const json_t *update = json_object_get(row, "update");
-    const char *actor = text_of(row, "actor"), *trust = text_of(row, "trust");
-    const char *text = *text_of(update, "content") ? text_of(update, "content")
-                                                   : text_of(update, "substringMatch");
+    const char *actor = json_cstr(row, "actor"), *trust = json_cstr(row, "trust");
+    const char *text = *json_cstr(update, "content") ? json_cstr(update, "content")
+                                                     : json_cstr(update, "substringMatch");
     size_t size = strcspn(text, "\n");
-    talk_say(self, TALK_BOLD, "%.*s  %s %s  by %s%s%s%s", SHORT_ID, text_of(row, "id"),
-             text_of(update, "action"), text_of(update, "key"),
-             *actor ? actor : text_of(row, "source"), *trust ? " (" : "", trust, *trust ? ")" : "");
+    talk_say(self, TALK_BOLD, "%.*s  %s %s  by %s%s%s%s", SHORT_ID, json_cstr(row, "id"),
+             json_cstr(update, "action"), json_cstr(update, "key"),
+             *actor ? actor : json_cstr(row, "source"), *trust ? " (" : "", trust,
+             *trust ? ")" : "");
     talk_say(self, TALK_PLAIN, "  %.*s", (int)(size < TEXT_SHOWN ? size : TEXT_SHOWN), text);
 }
 
-static void show_all(struct talk *self)
+static void list_pending(struct chat_talk *self)
 {
     size_t index;
     json_t *row;
@@ -41,7 +36,7 @@ static void show_all(struct talk *self)
     if (talk_run(self, "pending.list", json_object(), &result)) {
         const json_t *rows = json_object_get(result.json, "pending");
         json_array_foreach ((json_t *)rows, index, row)
-            show_row(self, row);
+            show_pending_row(self, row);
         talk_say(self, TALK_DIM, "%s",
                  json_array_size(rows) > 0
                      ? "/pending ID shows one; /pending approve|edit|reject|never ID decides"
@@ -50,7 +45,7 @@ static void show_all(struct talk *self)
     op_result_release(&result);
 }
 
-static void show_diff(struct talk *self, struct ethos_view diff)
+static void show_diff(struct chat_talk *self, struct ethos_view diff)
 {
     struct ethos_view line;
     bool hunk = false;
@@ -70,19 +65,20 @@ static void show_diff(struct talk *self, struct ethos_view diff)
 }
 
 /* *out_hash is that of what was shown. False: there is no such change, and that is shown. */
-static bool show_one(struct talk *self, const char *id, char out_id[ID_ROOM], char out_hash[80])
+static bool show_change(struct chat_talk *self, const char *id, char out_id[ID_ROOM],
+                        char out_hash[80])
 {
     size_t index;
     json_t *reason;
     struct op_result result;
     bool shown = talk_run(self, "pending.show", json_pack("{s:s}", "id", id), &result);
     if (shown) {
-        show_row(self, result.json);
+        show_pending_row(self, result.json);
         json_array_foreach (json_object_get(result.json, "reasons"), index, reason)
             talk_say(self, TALK_DIM, "  It waits because %s.", json_string_value(reason));
         show_diff(self, json_view(result.json, "diff"));
-        snprintf(out_id, ID_ROOM, "%s", text_of(result.json, "id"));
-        snprintf(out_hash, 80, "%s", text_of(result.json, "hash"));
+        snprintf(out_id, ID_ROOM, "%s", json_cstr(result.json, "id"));
+        snprintf(out_hash, 80, "%s", json_cstr(result.json, "hash"));
     }
     op_result_release(&result);
     return shown;
@@ -90,12 +86,12 @@ static bool show_one(struct talk *self, const char *id, char out_id[ID_ROOM], ch
 
 /* ---- deciding ----------------------------------------------------------------------------------- */
 
-static void decide(struct talk *self, const char *operation, const char *id, const char *question,
-                   const char *done)
+static void decide_pending(struct chat_talk *self, const char *operation, const char *id,
+                           const char *question, const char *done)
 {
     char whole[ID_ROOM], hash[80];
     struct op_result result;
-    if (!show_one(self, id, whole, hash) || !self->screen->confirm(self->screen->arg, question))
+    if (!show_change(self, id, whole, hash) || !self->screen->confirm(self->screen->arg, question))
         return;
     if (talk_run(self, operation, json_pack("{s:s, s:s}", "id", whole, "hash", hash), &result) &&
         result.code == ETHOS_OK)
@@ -104,7 +100,7 @@ static void decide(struct talk *self, const char *operation, const char *id, con
 }
 
 /* The editor's command is one of this program. */
-static void edit(struct talk *self, const char *id)
+static void edit_pending(struct chat_talk *self, const char *id)
 {
     const char *argv[EDIT_WORDS] = {"/proc/self/exe", "pending", "edit", id};
     size_t count = 4;
@@ -120,7 +116,7 @@ static void edit(struct talk *self, const char *id)
         self->failed = true;
 }
 
-void command_pending(struct talk *self, struct ethos_view rest)
+void command_pending(struct chat_talk *self, struct ethos_view rest)
 {
     static const struct {
         const char *word, *operation, *question, *done;
@@ -135,7 +131,7 @@ void command_pending(struct talk *self, struct ethos_view rest)
     const char *space = rest.size > 0 ? memchr(rest.data, ' ', rest.size) : NULL;
     struct ethos_view word = view_of(rest.data, space ? (size_t)(space - rest.data) : rest.size);
     if (rest.size == 0) {
-        show_all(self);
+        list_pending(self);
         return;
     }
     for (size_t i = 0; space && i < sizeof rows / sizeof *rows; i++) {
@@ -144,24 +140,24 @@ void command_pending(struct talk *self, struct ethos_view rest)
         struct ethos_view name = view_trim(view_from(rest, word.size));
         snprintf(id, sizeof id, "%.*s", VIEW_ARG(name));
         if (rows[i].operation)
-            decide(self, rows[i].operation, id, rows[i].question, rows[i].done);
+            decide_pending(self, rows[i].operation, id, rows[i].question, rows[i].done);
         else
-            edit(self, id);
+            edit_pending(self, id);
         return;
     }
     snprintf(id, sizeof id, "%.*s", VIEW_ARG(rest));
-    show_one(self, id, id, hash);
+    show_change(self, id, id, hash);
 }
 
 /* ---- /accept ------------------------------------------------------------------------------------ */
 
-static json_t *project_args(const struct talk *self)
+static json_t *project_args(const struct chat_talk *self)
 {
     return *self->choice.folder ? json_pack("{s:s}", "path", self->choice.folder) : json_object();
 }
 
 /* What is new is shown before it is accepted. */
-void command_accept(struct talk *self, struct ethos_view rest)
+void command_accept(struct chat_talk *self, struct ethos_view rest)
 {
     size_t index, news = 0;
     json_t *row;
@@ -172,7 +168,7 @@ void command_accept(struct talk *self, struct ethos_view rest)
             if (!json_is_true(json_object_get(row, "changed")))
                 continue;
             news++;
-            talk_say(self, TALK_BOLD, "%s", text_of(row, "file"));
+            talk_say(self, TALK_BOLD, "%s", json_cstr(row, "file"));
             self->screen->line(self->screen->arg, TALK_PLAIN,
                                view_trim_end(json_view(row, "text")));
         }

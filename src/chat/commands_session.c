@@ -11,45 +11,39 @@
 
 #define SHOWN_SESSIONS 20
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
 static const char *title_of(const json_t *session)
 {
-    const char *title = text_of(session, "displayTitle");
+    const char *title = json_cstr(session, "displayTitle");
     return *title ? title : "without a title";
 }
 
 /* Runs an operation whose result has a session, and goes on in it. */
-static bool go_on(struct talk *self, const char *operation, json_t *args)
+static bool switch_session(struct chat_talk *self, const char *operation, json_t *args)
 {
     struct op_result result;
     bool done = talk_run(self, operation, args, &result);
     if (done)
-        done = talk_switch(self, text_of(json_object_get(result.json, "session"), "id"));
+        done = talk_switch(self, json_cstr(json_object_get(result.json, "session"), "id"));
     op_result_release(&result);
     return done;
 }
 
-void command_new(struct talk *self, struct ethos_view rest)
+void command_new(struct chat_talk *self, struct ethos_view rest)
 {
     (void)rest;
-    if (go_on(self, "sessions.new", json_object()))
+    if (switch_session(self, "sessions.new", json_object()))
         talk_say(self, TALK_DIM, "A new conversation, %.8s; memory stays.", self->choice.session);
 }
 
-void command_fork(struct talk *self, struct ethos_view rest)
+void command_fork(struct chat_talk *self, struct ethos_view rest)
 {
     (void)rest;
-    if (go_on(self, "sessions.fork", json_pack("{s:s}", "id", self->choice.session)))
+    if (switch_session(self, "sessions.fork", json_pack("{s:s}", "id", self->choice.session)))
         talk_say(self, TALK_DIM, "This is a copy now, %.8s; the original stays as it is.",
                  self->choice.session);
 }
 
-static void list_sessions(struct talk *self)
+static void list_sessions(struct chat_talk *self)
 {
     size_t index;
     json_t *row;
@@ -57,26 +51,26 @@ static void list_sessions(struct talk *self)
     if (talk_run(self, "sessions.list", json_pack("{s:i}", "limit", SHOWN_SESSIONS), &result)) {
         const json_t *items = json_object_get(result.json, "items");
         json_array_foreach ((json_t *)items, index, row) {
-            bool here = strcmp(text_of(row, "id"), self->choice.session) == 0;
+            bool here = strcmp(json_cstr(row, "id"), self->choice.session) == 0;
             talk_say(self, here ? TALK_BOLD : TALK_PLAIN, "%s %.8s  %.16s  %s", here ? "*" : " ",
-                     text_of(row, "id"), text_of(row, "updatedAt"), title_of(row));
+                     json_cstr(row, "id"), json_cstr(row, "updatedAt"), title_of(row));
         }
         if (json_array_size(items) == 0)
             talk_say(self, TALK_DIM, "There are no conversations here.");
         else
             talk_say(self, TALK_DIM, "/resume ID goes on with one%s",
-                     *text_of(result.json, "nextCursor") ? "; ethos sessions list has more" : "");
+                     *json_cstr(result.json, "nextCursor") ? "; ethos sessions list has more" : "");
     }
     op_result_release(&result);
 }
 
-void command_sessions(struct talk *self, struct ethos_view rest)
+void command_sessions(struct chat_talk *self, struct ethos_view rest)
 {
     (void)rest;
     list_sessions(self);
 }
 
-void command_resume(struct talk *self, struct ethos_view rest)
+void command_resume(struct chat_talk *self, struct ethos_view rest)
 {
     char name[ETHOS_MAX_ID + 1], id[ETHOS_UUID_SIZE];
     struct op_result result;
@@ -101,7 +95,7 @@ void command_resume(struct talk *self, struct ethos_view rest)
     op_result_release(&result);
 }
 
-void command_rename(struct talk *self, struct ethos_view rest)
+void command_rename(struct chat_talk *self, struct ethos_view rest)
 {
     struct op_result result;
     if (rest.size == 0) {
@@ -117,24 +111,25 @@ void command_rename(struct talk *self, struct ethos_view rest)
 
 /* ---- personality and model --------------------------------------------------------------------- */
 
-static void list_personalities(struct talk *self)
+static void list_personalities(struct chat_talk *self)
 {
     size_t index;
     json_t *row;
     struct op_result result;
     if (talk_run(self, "personalities.list", json_object(), &result))
         json_array_foreach (json_object_get(result.json, "items"), index, row) {
-            bool here = strcmp(text_of(row, "id"), self->choice.personality) == 0;
+            bool here = strcmp(json_cstr(row, "id"), self->choice.personality) == 0;
             talk_say(self, here ? TALK_BOLD : TALK_PLAIN, "%s %-16s %s", here ? "*" : " ",
-                     text_of(row, "id"), text_of(row, "description"));
+                     json_cstr(row, "id"), json_cstr(row, "description"));
         }
     json_array_foreach (json_object_get(result.json, "builtIn"), index, row)
-        talk_say(self, TALK_PLAIN, "  %-16s %s", text_of(row, "id"), text_of(row, "description"));
+        talk_say(self, TALK_PLAIN, "  %-16s %s", json_cstr(row, "id"),
+                 json_cstr(row, "description"));
     op_result_release(&result);
 }
 
 /* One that comes with the program is made in the home when it is used first. */
-static bool make_personality(struct talk *self, const char *id)
+static bool create_personality(struct chat_talk *self, const char *id)
 {
     struct op_result result;
     bool done = talk_run(self, "personalities.create", json_pack("{s:s}", "id", id), &result);
@@ -142,7 +137,7 @@ static bool make_personality(struct talk *self, const char *id)
     return done;
 }
 
-void command_personality(struct talk *self, struct ethos_view rest)
+void command_personality(struct chat_talk *self, struct ethos_view rest)
 {
     struct op_result result;
     struct ethos_error error = {0};
@@ -153,9 +148,9 @@ void command_personality(struct talk *self, struct ethos_view rest)
     bool known = talk_run(self, "personalities.get", json_pack("{s:o}", "id", json_text(rest)),
                           &result);
     const json_t *row = json_object_get(result.json, "personality");
-    const char *id = text_of(row, "id");
+    const char *id = json_cstr(row, "id");
     if (known && json_is_true(json_object_get(row, "builtin")))
-        known = make_personality(self, id);
+        known = create_personality(self, id);
     if (known && talk_choose(self, id, NULL)) {
         if (agent_session_set_personality(self->choice.ethos, self->choice.session, id, &error) !=
             ETHOS_OK)
@@ -166,7 +161,7 @@ void command_personality(struct talk *self, struct ethos_view rest)
     op_result_release(&result);
 }
 
-void command_model(struct talk *self, struct ethos_view rest)
+void command_model(struct chat_talk *self, struct ethos_view rest)
 {
     char name[256];
     if (rest.size >= sizeof name) {

@@ -18,7 +18,7 @@
 
 #define SHORT_ID 8
 
-struct search {
+struct completion_search {
     struct completion *out;
     struct ethos_view word;
     int folder;
@@ -31,7 +31,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void add(struct search *self, const char *candidate, const char *remark)
+static void add_completion(struct completion_search *self, const char *candidate,
+                           const char *remark)
 {
     struct completion *out = self->out;
     if (!view_starts(view_str(candidate), self->word) ||
@@ -51,9 +52,9 @@ static bool is_plain_name(const char *name)
     return utf8_valid(view_str(name));
 }
 
-static int add_file(void *arg, const char *name)
+static int add_file_candidate(void *arg, const char *name)
 {
-    struct search *self = arg;
+    struct completion_search *self = arg;
     struct stat info;
     char candidate[PATH_MAX];
     bool hidden = *name == '.' && *self->name != '.';
@@ -63,12 +64,12 @@ static int add_file(void *arg, const char *name)
     int size = snprintf(candidate, sizeof candidate, "@%s%s%s", self->above, name,
                         S_ISDIR(info.st_mode) ? "/" : "");
     if (size < (int)sizeof candidate)
-        add(self, candidate, "");
+        add_completion(self, candidate, "");
     return 0;
 }
 
 /* The word is @FOLDER/NAME, as far as it was typed. */
-static void add_files(struct search *self, const char *base)
+static void add_file_candidates(struct completion_search *self, const char *base)
 {
     char path[PATH_MAX], folder[2 * PATH_MAX];
     if (self->word.size > sizeof path)
@@ -84,14 +85,15 @@ static void add_files(struct search *self, const char *base)
     self->folder = os_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
     if (self->folder < 0)
         return;
-    os_list(self->folder, add_file, self);
+    os_list(self->folder, add_file_candidate, self);
     os_close(self->folder);
 }
 
 /* ---- commands, and what they are about ----------------------------------------------------------- */
 
-static void add_rows(struct search *self, struct talk *talk, const char *operation,
-                     const char *list, const char *member, int size, const char *remark)
+static void add_row_candidates(struct completion_search *self, struct chat_talk *talk,
+                               const char *operation, const char *list, const char *member,
+                               int size, const char *remark)
 {
     size_t index;
     json_t *row;
@@ -102,32 +104,34 @@ static void add_rows(struct search *self, struct talk *talk, const char *operati
             const char *text = json_string_value(json_object_get(row, remark));
             snprintf(name, sizeof name, "%.*s", size,
                      json_string_value(json_object_get(row, member)));
-            add(self, name, text ? text : "");
+            add_completion(self, name, text ? text : "");
         }
     op_result_release(&result);
 }
 
-static void add_arguments(struct search *self, struct talk *talk, struct ethos_view before)
+static void add_argument_candidates(struct completion_search *self, struct chat_talk *talk,
+                                    struct ethos_view before)
 {
     if (view_eq(before, VIEW("/resume")))
-        add_rows(self, talk, "sessions.list", "items", "id", SHORT_ID, "displayTitle");
+        add_row_candidates(self, talk, "sessions.list", "items", "id", SHORT_ID, "displayTitle");
     if (view_eq(before, VIEW("/personality")))
-        add_rows(self, talk, "personalities.list", "items", "id", ETHOS_MAX_KEY, "description");
+        add_row_candidates(self, talk, "personalities.list", "items", "id", ETHOS_MAX_KEY,
+                           "description");
     if (view_eq(before, VIEW("/memory")))
-        add(self, "edit", "");
+        add_completion(self, "edit", "");
     if (view_eq(before, VIEW("/memory")) || view_eq(before, VIEW("/memory edit")))
-        add_rows(self, talk, "notes.list", "notes", "key", ETHOS_MAX_KEY, "hook");
+        add_row_candidates(self, talk, "notes.list", "notes", "key", ETHOS_MAX_KEY, "hook");
 }
 
-static void add_commands(struct search *self)
+static void add_command_candidates(struct completion_search *self)
 {
     for (const struct talk_command *row = talk_commands; row->name; row++)
-        add(self, row->name, row->help);
+        add_completion(self, row->name, row->help);
 }
 
 /* ---- what they have in common -------------------------------------------------------------------- */
 
-static void find_common(struct completion *self)
+static void find_common_prefix(struct completion *self)
 {
     const char *first = json_string_value(json_array_get(self->candidates, 0));
     size_t index, size = strlen(first);
@@ -163,10 +167,10 @@ static void sort_files(struct completion *self)
     free(names);
 }
 
-int complete(struct talk *talk, bool idle, struct ethos_view text, size_t cursor,
-             struct completion *out)
+int complete_word(struct chat_talk *talk, bool idle, struct ethos_view text, size_t cursor,
+                  struct completion *out)
 {
-    struct search search = {.out = out};
+    struct completion_search search = {.out = out};
     *out = (struct completion){
         .begin = cursor, .candidates = json_array(), .remarks = json_array()};
     str_init(&out->common, ETHOS_MAX_KEY + PATH_MAX);
@@ -176,15 +180,15 @@ int complete(struct talk *talk, bool idle, struct ethos_view text, size_t cursor
     if (!out->candidates || !out->remarks)
         return ETHOS_NOMEM;
     if (view_starts(search.word, VIEW("@"))) {
-        add_files(&search, talk->choice.folder);
+        add_file_candidates(&search, talk->choice.folder);
         sort_files(out);
     } else if (out->begin == 0 && view_starts(search.word, VIEW("/"))) {
-        add_commands(&search);
+        add_command_candidates(&search);
     } else if (idle && view_starts(text, VIEW("/"))) {
-        add_arguments(&search, talk, view_trim(view_of(text.data, out->begin)));
+        add_argument_candidates(&search, talk, view_trim(view_of(text.data, out->begin)));
     }
     if (json_array_size(out->candidates) > 0)
-        find_common(out);
+        find_common_prefix(out);
     return str_code(&out->common);
 }
 

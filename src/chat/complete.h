@@ -17,8 +17,8 @@ struct completion {
 };
 
 /* What needs memory or sessions is completed only while the talk is idle. Release in any case. */
-int complete(struct talk *talk, bool idle, struct ethos_view text, size_t cursor,
-             struct completion *out);
+int complete_word(struct chat_talk *talk, bool idle, struct ethos_view text, size_t cursor,
+                  struct completion *out);
 void completion_release(struct completion *self);
 
 #endif

@@ -14,8 +14,8 @@
 #include "base/view.h"
 
 /* The session of the folder; dry_run: "" when there is none, and none is made. */
-static int find_current(struct conversation_choice *self, bool fresh, bool dry_run,
-                        struct ethos_error *error)
+static int find_folder_session(struct conversation_choice *self, bool fresh, bool dry_run,
+                               struct ethos_error *error)
 {
     struct op_result result;
     const struct op *op = op_find(fresh ? "sessions.new" : "sessions.current");
@@ -58,8 +58,9 @@ static int find_personality(struct conversation_choice *self, struct ethos_error
     return ETHOS_OK;
 }
 
-static int run(struct conversation_choice *self, const char *operation, bool dry_run,
-               struct op_result *result, struct ethos_error *error)
+static int run_personality_operation(struct conversation_choice *self, const char *operation,
+                                     bool dry_run, struct op_result *result,
+                                     struct ethos_error *error)
 {
     json_t *args = json_pack("{s:s}", "id", self->personality);
     struct op_call call = {.ethos = self->ethos,
@@ -75,16 +76,17 @@ static int run(struct conversation_choice *self, const char *operation, bool dry
 }
 
 /* A personality that comes with the program is made in the home when it is used first. */
-static int make_builtin(struct conversation_choice *self, bool dry_run, struct ethos_error *error)
+static int create_builtin_personality(struct conversation_choice *self, bool dry_run,
+                                      struct ethos_error *error)
 {
     struct op_result result;
-    int code = run(self, "personalities.get", dry_run, &result, NULL);
+    int code = run_personality_operation(self, "personalities.get", dry_run, &result, NULL);
     const json_t *row = json_object_get(result.json, "personality");
     bool makes = code == ETHOS_OK && json_is_true(json_object_get(row, "builtin"));
     op_result_release(&result);
     if (!makes)
         return ETHOS_OK;
-    code = run(self, "personalities.create", dry_run, &result, error);
+    code = run_personality_operation(self, "personalities.create", dry_run, &result, error);
     op_result_release(&result);
     return code;
 }
@@ -103,15 +105,15 @@ int conversation_choose(const struct surface_start *start, const char *resume, b
     if (code == ETHOS_OK && resume)
         code = ethos_session_find(out->ethos, resume, out->session, error);
     else if (code == ETHOS_OK && !fresh)
-        code = find_current(out, false, true, error);
+        code = find_folder_session(out, false, true, error);
     if (code == ETHOS_OK)
         code = find_personality(out, error);
     if (code == ETHOS_OK && !start->options->ephemeral)
-        code = make_builtin(out, start->dry_run, error);
+        code = create_builtin_personality(out, start->dry_run, error);
     if (code == ETHOS_OK)
         code = configured_model_open(out->ethos, out->personality, model, &out->model, error);
     if (code == ETHOS_OK && !*out->session)
-        code = find_current(out, fresh, false, error);
+        code = find_folder_session(out, fresh, false, error);
     return code;
 }
 

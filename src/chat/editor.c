@@ -22,7 +22,7 @@
 static const char script[] = "editor=${VISUAL:-${EDITOR:-$(command -v nano || command -v vim || "
                              "command -v vi)}}; eval \"$editor \\\"\\$@\\\"\"";
 
-static int write_text(const char *path, struct ethos_view text, struct ethos_error *error)
+static int write_message_file(const char *path, struct ethos_view text, struct ethos_error *error)
 {
     int fd = os_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd < 0)
@@ -33,7 +33,7 @@ static int write_text(const char *path, struct ethos_view text, struct ethos_err
     return code;
 }
 
-static int read_text(const char *path, struct str *out, struct ethos_error *error)
+static int read_message_file(const char *path, struct str *out, struct ethos_error *error)
 {
     size_t begin = out->size;
     int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
@@ -59,11 +59,11 @@ int editor_edit(struct ethos_view text, editor_run_fn *run, void *arg, struct st
         return err_errno(error, errno, folder);
     snprintf(path, sizeof path, "%s/" NAME, folder);
     const char *const argv[] = {"/bin/sh", "-c", script, "sh", path, NULL};
-    int code = write_text(path, text, error);
+    int code = write_message_file(path, text, error);
     if (code == ETHOS_OK && run(arg, argv) != 0)
         code = err_set(error, ETHOS_INVALID, "the editor failed; the message is as it was");
     if (code == ETHOS_OK)
-        code = read_text(path, out, error);
+        code = read_message_file(path, out, error);
     dir_remove(AT_FDCWD, folder);
     return code;
 }

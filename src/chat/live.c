@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "agent/input_history.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/system/os.h"
 #include "base/text/single_line.h"
@@ -45,12 +46,12 @@ static const char keys_help[] = "Alt-Enter begins a line, Esc stops an answer, T
                                 "before, Ctrl-X Ctrl-E opens the editor, Ctrl-D leaves.";
 
 struct live {
-    struct talk *talk;
+    struct chat_talk *talk;
     struct turn_thread *thread;
     struct live_screen screen;
     struct keys keys;
-    struct edit edit;
-    struct probe probe;
+    struct edit_buffer edit;
+    struct width_probe probe;
     bool probing;
     int signals; /* signalfd */
     int ended_by;
@@ -78,21 +79,16 @@ struct live {
     int64_t interrupted_ms;
 };
 
-static int64_t min_ms(int64_t a, int64_t b)
+static void schedule_paint(struct live *self, int64_t when)
 {
-    return a < b ? a : b;
-}
-
-static void paint_by(struct live *self, int64_t when)
-{
-    self->paint_ms = min_ms(self->paint_ms, when);
+    self->paint_ms = clock_earlier(self->paint_ms, when);
 }
 
 /* ---- painting ---------------------------------------------------------------------------------- */
 
-static void say_doing(struct live *self, const char *format, ...)
+static void set_doing(struct live *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void say_doing(struct live *self, const char *format, ...)
+static void set_doing(struct live *self, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -117,15 +113,15 @@ static struct ethos_view make_status(struct live *self, int64_t now)
 }
 
 /* What was being typed when the question came is no answer to it. */
-static void open_question(struct live *self, int64_t now)
+static void open_answer_keys(struct live *self, int64_t now)
 {
     if (self->asks && now - self->key_ms >= QUESTION_MS)
         self->answers = true;
 }
 
-static void paint(struct live *self, int64_t now)
+static void paint_screen(struct live *self, int64_t now)
 {
-    open_question(self, now);
+    open_answer_keys(self, now);
     const struct live_below below = {.status = make_status(self, now),
                                      .hint = view_str(self->hint ? self->hint : ""),
                                      .queued = (const char *const *)self->queued,
@@ -138,29 +134,29 @@ static void paint(struct live *self, int64_t now)
     self->painted_ms = now;
     self->paint_ms = INT64_MAX;
     if (self->works)
-        paint_by(self, self->turn || now - self->began_ms >= COMMAND_MS
-                           ? now + STATUS_MS - (now - self->began_ms) % STATUS_MS
-                           : self->began_ms + COMMAND_MS);
+        schedule_paint(self, self->turn || now - self->began_ms >= COMMAND_MS
+                                 ? now + STATUS_MS - (now - self->began_ms) % STATUS_MS
+                                 : self->began_ms + COMMAND_MS);
     if (self->asks && !self->answers)
-        paint_by(self, self->key_ms + QUESTION_MS);
+        schedule_paint(self, self->key_ms + QUESTION_MS);
 }
 
 /* ---- what somebody said ------------------------------------------------------------------------ */
 
-static void submit(struct live *self, struct ethos_view text)
+static void submit_input(struct live *self, struct ethos_view text)
 {
     self->turn = !talk_is_command(view_trim(text));
     self->aborted = self->failed = false;
     self->tokens = 0;
     self->began_ms = os_monotonic_ms();
-    say_doing(self, "%s", self->turn ? "waiting" : "working");
+    set_doing(self, "%s", self->turn ? "waiting" : "working");
     live_screen_echo(&self->screen, text);
     self->works = turn_thread_run(self->thread, text) == ETHOS_OK;
     if (!self->works)
         live_screen_line(&self->screen, TALK_FAILED, VIEW("out of memory"));
 }
 
-static void enqueue(struct live *self, struct ethos_view text)
+static void queue_input(struct live *self, struct ethos_view text)
 {
     char *copy = self->queued_count < LIVE_MAX_QUEUED ? strndup(text.data, text.size) : NULL;
     if (copy)
@@ -173,7 +169,7 @@ static void remember_input(struct live *self, struct ethos_view text)
     input_history_add(&self->history, text);
 }
 
-static void send(struct live *self)
+static void send_input(struct live *self)
 {
     struct ethos_view text = str_view(&self->edit.text);
     if (view_blank(text))
@@ -184,9 +180,9 @@ static void send(struct live *self)
     }
     remember_input(self, text);
     if (self->works)
-        enqueue(self, text);
+        queue_input(self, text);
     else
-        submit(self, text);
+        submit_input(self, text);
     edit_clear(&self->edit);
 }
 
@@ -200,7 +196,7 @@ static void send_queued(struct live *self)
 {
     if (self->queued_count == 0)
         return;
-    submit(self, view_str(self->queued[0]));
+    submit_input(self, view_str(self->queued[0]));
     drop_first_queued(self);
 }
 
@@ -222,7 +218,7 @@ static void return_queued(struct live *self)
 }
 
 /* The newest message that waits comes back into the empty input. */
-static bool take_queued_back(struct live *self)
+static bool edit_last_queued(struct live *self)
 {
     if (self->queued_count == 0 || self->edit.text.size > 0)
         return false;
@@ -238,7 +234,7 @@ static void answer_question(struct live *self, int answer)
     turn_thread_answer(self->thread, answer);
 }
 
-static void abort_turn(struct live *self)
+static void abort_running_turn(struct live *self)
 {
     if (self->works && !self->aborted)
         turn_thread_abort(self->thread);
@@ -247,9 +243,9 @@ static void abort_turn(struct live *self)
         answer_question(self, 0);
 }
 
-static void leave(struct live *self)
+static void leave_conversation(struct live *self)
 {
-    abort_turn(self);
+    abort_running_turn(self);
     self->leaving = true;
 }
 
@@ -261,7 +257,7 @@ static void begin_pause(struct live *self)
     tty_leave();
 }
 
-static void take_size(struct live *self, bool rewraps)
+static void update_size(struct live *self, bool rewraps)
 {
     self->resize_ms = 0;
     live_screen_resize(&self->screen, tty_size(), rewraps);
@@ -272,15 +268,15 @@ static void end_pause(struct live *self)
 {
     if (tty_enter() != 0)
         self->screen.gone = true;
-    take_size(self, false);
+    update_size(self, false);
     live_screen_restart(&self->screen);
-    paint_by(self, 0);
+    schedule_paint(self, 0);
 }
 
 /* Signals that a program in our place caused: those that end us stay. */
 static void read_signals(struct live *self, bool after_program);
 
-static void block(int signal, bool blocks)
+static void block_signal(int signal, bool blocks)
 {
     sigset_t one;
     sigemptyset(&one);
@@ -291,30 +287,30 @@ static void block(int signal, bool blocks)
 static int run_program(struct live *self, const char *const argv[])
 {
     begin_pause(self);
-    block(SIGTSTP, false); // who stops the program stops us
+    block_signal(SIGTSTP, false); // who stops the program stops us
     int status = program_run_here(argv);
-    block(SIGTSTP, true);
+    block_signal(SIGTSTP, true);
     read_signals(self, true);
     end_pause(self);
     return status;
 }
 
-static void suspend(struct live *self)
+static void suspend_program(struct live *self)
 {
     begin_pause(self);
-    block(SIGTSTP, false);
+    block_signal(SIGTSTP, false);
     kill(0, SIGTSTP); // here it stops, and goes on
-    block(SIGTSTP, true);
+    block_signal(SIGTSTP, true);
     read_signals(self, true);
     end_pause(self);
 }
 
 /* ---- keys -------------------------------------------------------------------------------------- */
 
-static void interrupt(struct live *self, int64_t now)
+static void handle_interrupt(struct live *self, int64_t now)
 {
     if (self->works) {
-        abort_turn(self);
+        abort_running_turn(self);
     } else if (self->edit.text.size > 0) {
         remember_input(self, str_view(&self->edit.text));
         edit_clear(&self->edit);
@@ -347,11 +343,11 @@ static void show_candidates(struct live *self, const struct completion *completi
     str_release(&line);
 }
 
-static void complete_word(struct live *self)
+static void complete_input(struct live *self)
 {
     struct completion completion;
-    struct edit *edit = &self->edit;
-    if (complete(self->talk, !self->works, str_view(&edit->text), edit->cursor, &completion) ==
+    struct edit_buffer *edit = &self->edit;
+    if (complete_word(self->talk, !self->works, str_view(&edit->text), edit->cursor, &completion) ==
         ETHOS_OK) {
         size_t count = json_array_size(completion.candidates);
         bool grows = completion.common.size > edit->cursor - completion.begin;
@@ -375,7 +371,7 @@ static int run_editor(void *arg, const char *const argv[])
     return run_program(arg, argv);
 }
 
-static void edit_elsewhere(struct live *self)
+static void edit_in_editor(struct live *self)
 {
     struct str text;
     struct ethos_error error = {0};
@@ -391,11 +387,11 @@ static void handle_control(struct live *self, char letter, int64_t now)
 {
     switch (letter) {
     case 'C':
-        interrupt(self, now);
+        handle_interrupt(self, now);
         break;
     case 'D':
         if (self->edit.text.size == 0)
-            leave(self);
+            leave_conversation(self);
         break;
     case 'L':
         live_screen_resize(&self->screen, self->screen.size, false);
@@ -404,7 +400,7 @@ static void handle_control(struct live *self, char letter, int64_t now)
         self->after_ctrl_x = true;
         break;
     case 'Z':
-        suspend(self);
+        suspend_program(self);
         break;
     default:
         break;
@@ -412,12 +408,12 @@ static void handle_control(struct live *self, char letter, int64_t now)
 }
 
 /* Keys that the editor has no use for. */
-static void handle_other(struct live *self, const struct key *key, int64_t now)
+static void handle_command_key(struct live *self, const struct key *key, int64_t now)
 {
     if (key->kind == KEY_ESCAPE)
-        abort_turn(self);
+        abort_running_turn(self);
     else if (key->kind == KEY_TAB)
-        complete_word(self);
+        complete_input(self);
     else if (key->kind == KEY_CTRL)
         handle_control(self, key->letter, now);
 }
@@ -436,27 +432,27 @@ static void handle_answer(struct live *self, const struct key *key)
     live_screen_line(&self->screen, TALK_PLAIN, str_view(&line));
     str_release(&line);
     if (stops)
-        abort_turn(self);
+        abort_running_turn(self);
     else
         answer_question(self, letter == 'y');
 }
 
-static void edit_input(struct live *self, const struct key *key, int64_t now)
+static void handle_input_key(struct live *self, const struct key *key, int64_t now)
 {
     bool after_ctrl_x = self->after_ctrl_x;
     self->after_ctrl_x = false;
     if (after_ctrl_x && key->kind == KEY_CTRL && key->letter == 'E') {
-        edit_elsewhere(self);
+        edit_in_editor(self);
         return;
     }
-    if (key->kind == KEY_UP && take_queued_back(self))
+    if (key->kind == KEY_UP && edit_last_queued(self))
         return;
     switch (edit_key(&self->edit, key)) {
     case EDIT_SEND:
-        send(self);
+        send_input(self);
         break;
     case EDIT_IGNORED:
-        handle_other(self, key, now);
+        handle_command_key(self, key, now);
         break;
     case EDIT_REFUSED:
         self->hint = "the message is too long";
@@ -484,8 +480,8 @@ static void handle_key(void *arg, const struct key *key)
     if (self->answers)
         handle_answer(self, key);
     else
-        edit_input(self, key, now);
-    paint_by(self, 0);
+        handle_input_key(self, key, now);
+    schedule_paint(self, 0);
 }
 
 static void read_keys(struct live *self)
@@ -500,15 +496,15 @@ static void read_keys(struct live *self)
 
 /* ---- signals ----------------------------------------------------------------------------------- */
 
-static void handle_end(struct live *self, int number)
+static void handle_end_signal(struct live *self, int number)
 {
     if (self->ended_by) { // it was asked before
         tty_leave();
-        block(number, false);
+        block_signal(number, false);
         raise(number);
     }
     self->ended_by = number;
-    leave(self);
+    leave_conversation(self);
 }
 
 static void handle_signal(struct live *self, int number)
@@ -518,18 +514,18 @@ static void handle_signal(struct live *self, int number)
         self->resize_ms = os_monotonic_ms() + RESIZE_MS;
         break;
     case SIGTSTP:
-        suspend(self);
+        suspend_program(self);
         break;
     case SIGCONT: // whoever stopped us may have used the terminal
         tty_leave();
         end_pause(self);
         break;
     case SIGINT:
-        interrupt(self, os_monotonic_ms());
-        paint_by(self, 0);
+        handle_interrupt(self, os_monotonic_ms());
+        schedule_paint(self, 0);
         break;
     default:
-        handle_end(self, number);
+        handle_end_signal(self, number);
         break;
     }
 }
@@ -553,29 +549,29 @@ static void handle_notice(struct live *self, const struct notice *notice)
     struct ethos_view text = view_of(notice->text, notice->size);
     switch (notice->kind) {
     case NOTICE_START:
-        say_doing(self, "waiting for %s", notice->text);
+        set_doing(self, "waiting for %s", notice->text);
         break;
     case NOTICE_TEXT:
-        say_doing(self, "answering");
+        set_doing(self, "answering");
         live_screen_answer(screen, text);
         break;
     case NOTICE_THINKING:
-        say_doing(self, "thinking");
+        set_doing(self, "thinking");
         break;
     case NOTICE_RESTART:
         live_screen_end_answer(screen);
         live_screen_line(screen, TALK_DIM, VIEW("The answer begins again."));
         break;
     case NOTICE_TOOL:
-        say_doing(self, "%s", notice->text);
+        set_doing(self, "%s", notice->text);
         live_screen_end_answer(screen);
         live_screen_tool(screen, text);
         break;
     case NOTICE_TOOL_END:
-        say_doing(self, "waiting");
+        set_doing(self, "waiting");
         break;
     case NOTICE_STATUS:
-        say_doing(self, "%s", notice->text);
+        set_doing(self, "%s", notice->text);
         break;
     case NOTICE_USAGE:
         self->tokens = notice->tokens;
@@ -618,13 +614,13 @@ static void end_work(struct live *self, int64_t now)
         send_queued(self);
 }
 
-static void take_notices(struct live *self, int64_t now)
+static void handle_notices(struct live *self, int64_t now)
 {
     struct notice *notice;
     while ((notice = turn_thread_next(self->thread))) {
         handle_notice(self, notice);
         free(notice);
-        paint_by(self, self->painted_ms + PAINT_MS);
+        schedule_paint(self, self->painted_ms + PAINT_MS);
     }
     switch (turn_thread_state(self->thread)) {
     case TURN_THREAD_WORKS:
@@ -634,7 +630,7 @@ static void take_notices(struct live *self, int64_t now)
             break;
         self->asks = true;
         self->key_ms = now;
-        paint_by(self, 0);
+        schedule_paint(self, 0);
         break;
     case TURN_THREAD_PROGRAM:
         turn_thread_answer(self->thread, run_program(self, turn_thread_program(self->thread)));
@@ -642,57 +638,57 @@ static void take_notices(struct live *self, int64_t now)
     case TURN_THREAD_IDLE:
         if (self->works)
             end_work(self, now);
-        paint_by(self, 0);
+        schedule_paint(self, 0);
         break;
     }
 }
 
 /* ---- the loop ---------------------------------------------------------------------------------- */
 
-static int wait_ms(const struct live *self, int64_t now)
+static int poll_wait_ms(const struct live *self, int64_t now)
 {
     int64_t when = self->resize_ms ? self->resize_ms : self->paint_ms;
     if (self->probing)
-        when = min_ms(self->began_ms + PROBE_MS, INT64_MAX);
+        when = clock_earlier(self->began_ms + PROBE_MS, INT64_MAX);
     int keys = keys_wait(&self->keys, now);
     int64_t wait = when == INT64_MAX ? INT64_MAX : when > now ? when - now : 0;
     if (keys >= 0)
-        wait = min_ms(wait, keys);
-    return wait == INT64_MAX ? -1 : (int)min_ms(wait, 3600000);
+        wait = clock_earlier(wait, keys);
+    return wait == INT64_MAX ? -1 : (int)clock_earlier(wait, 3600000);
 }
 
-static void handle_time(struct live *self, int64_t now)
+static void handle_deadlines(struct live *self, int64_t now)
 {
     keys_expire(&self->keys, now);
     if (self->probing && now - self->began_ms >= PROBE_MS)
         self->probing = false;
     if (self->resize_ms && now >= self->resize_ms) {
-        take_size(self, tty_rewraps());
-        paint_by(self, 0);
+        update_size(self, tty_rewraps());
+        schedule_paint(self, 0);
     }
     if (!self->probing && !self->resize_ms && now >= self->paint_ms)
-        paint(self, now);
+        paint_screen(self, now);
 }
 
-static bool goes_on(const struct live *self)
+static bool is_running(const struct live *self)
 {
     return !self->screen.gone && (!self->leaving || self->works);
 }
 
-static void converse(struct live *self)
+static void run_live_loop(struct live *self)
 {
     struct pollfd fds[] = {{STDIN_FILENO, POLLIN, 0},
                            {self->signals, POLLIN, 0},
                            {turn_thread_wake_fd(self->thread), POLLIN, 0}};
-    while (goes_on(self)) {
-        os_poll(fds, 3, wait_ms(self, os_monotonic_ms()));
+    while (is_running(self)) {
+        os_poll(fds, 3, poll_wait_ms(self, os_monotonic_ms()));
         if (fds[1].revents)
             read_signals(self, false);
         if (fds[0].revents)
             read_keys(self);
         if (fds[2].revents)
-            take_notices(self, os_monotonic_ms());
-        handle_time(self, os_monotonic_ms());
+            handle_notices(self, os_monotonic_ms());
+        handle_deadlines(self, os_monotonic_ms());
     }
 }
 
@@ -702,7 +698,7 @@ static bool has_color(const struct surface_start *start)
     return start->color == 1 || (start->color == 0 && !(no_color && *no_color));
 }
 
-static void greet(struct live *self)
+static void show_greeting(struct live *self)
 {
     const struct conversation_choice *choice = &self->talk->choice;
     struct str line;
@@ -744,13 +740,13 @@ static int open_signals(struct live *self, sigset_t *before, struct ethos_error 
     return self->signals >= 0 ? ETHOS_OK : err_errno(error, errno, "signals");
 }
 
-static void add_history(void *arg, struct ethos_view message)
+static void add_history_message(void *arg, struct ethos_view message)
 {
     struct live *self = arg;
     edit_add_history(&self->edit, message);
 }
 
-static int begin(struct live *self, sigset_t *before, struct ethos_error *error)
+static int begin_live(struct live *self, sigset_t *before, struct ethos_error *error)
 {
     struct ethos_error history = {0};
     int code = open_signals(self, before, error);
@@ -767,17 +763,17 @@ static int begin(struct live *self, sigset_t *before, struct ethos_error *error)
         set_title(self);
     const struct conversation_choice *choice = &self->talk->choice;
     if (!self->talk->start->dry_run &&
-        input_history_open(choice->ethos, choice->folder, &self->history, add_history, self,
+        input_history_open(choice->ethos, choice->folder, &self->history, add_history_message, self,
                            &history) != ETHOS_OK)
         live_screen_line(&self->screen, TALK_FAILED, view_str(history.text));
     self->began_ms = os_monotonic_ms();
     self->probing = tty_write(view_str(probe_question));
-    greet(self);
-    paint_by(self, 0);
+    show_greeting(self);
+    schedule_paint(self, 0);
     return ETHOS_OK;
 }
 
-static void release(struct live *self)
+static void release_live(struct live *self)
 {
     while (self->queued_count > 0)
         drop_first_queued(self);
@@ -794,7 +790,7 @@ static void release(struct live *self)
         os_close(self->signals);
 }
 
-int chat_live(struct talk *talk, struct ethos_error *error)
+int chat_live(struct chat_talk *talk, struct ethos_error *error)
 {
     struct live self = {.talk = talk, .signals = -1, .history.folder = -1, .paint_ms = INT64_MAX};
     sigset_t before;
@@ -805,10 +801,10 @@ int chat_live(struct talk *talk, struct ethos_error *error)
                      !talk_setting_is(talk, "chat.wrap", "off"));
     edit_init(&self.edit, live_screen_input_columns(&self.screen), &self.screen.widths);
     keys_init(&self.keys, getenv("SSH_CONNECTION") != NULL, handle_key, &self);
-    int code = begin(&self, &before, error);
+    int code = begin_live(&self, &before, error);
     if (code == ETHOS_OK)
-        converse(&self);
-    release(&self);
+        run_live_loop(&self);
+    release_live(&self);
     if (self.ended_by)
         raise(self.ended_by);
     sigprocmask(SIG_SETMASK, &before, NULL);

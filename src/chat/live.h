@@ -7,6 +7,6 @@
 #include "chat/talk.h"
 
 /* The talk is open; standard input and output are the terminal. */
-int chat_live(struct talk *talk, struct ethos_error *error);
+int chat_live(struct chat_talk *talk, struct ethos_error *error);
 
 #endif

@@ -65,7 +65,7 @@ int live_screen_input_columns(const struct live_screen *self)
 
 /* ---- final rows -------------------------------------------------------------------------------- */
 
-static void commit(struct live_screen *self, struct ethos_view row, int width)
+static void commit_row_text(struct live_screen *self, struct ethos_view row, int width)
 {
     frame_commit(&self->frame, row, width);
     self->blank = row.size == 0;
@@ -75,7 +75,7 @@ static void commit(struct live_screen *self, struct ethos_view row, int width)
 static void begin_block(struct live_screen *self, enum live_block block)
 {
     if (block != self->block && !self->blank)
-        commit(self, VIEW(""), 0);
+        commit_row_text(self, VIEW(""), 0);
     self->block = block;
 }
 
@@ -83,7 +83,7 @@ static void commit_cells(struct live_screen *self, const struct cell *cells, siz
 {
     str_clear(&self->row);
     if (cells_print(cells, count, -1, self->color, &self->row) == ETHOS_OK)
-        commit(self, str_view(&self->row), cells_width(cells, count));
+        commit_row_text(self, str_view(&self->row), cells_width(cells, count));
 }
 
 static void add_live_row(struct live_rows *rows, struct ethos_view text, int width)
@@ -116,7 +116,7 @@ static void commit_flow_row(void *arg, bool live, const struct cell *cells, size
     commit_cells(self, cells, count);
 }
 
-static struct ethos_view escape(struct live_screen *self, struct ethos_view text)
+static struct ethos_view escape_text(struct live_screen *self, struct ethos_view text)
 {
     str_clear(&self->safe);
     terminal_escape(text, &self->safe);
@@ -126,15 +126,15 @@ static struct ethos_view escape(struct live_screen *self, struct ethos_view text
 /* Lines of text, wrapped at words. */
 static void commit_lines(struct live_screen *self, unsigned style, struct ethos_view text)
 {
-    struct ethos_view rest = escape(self, text), line;
+    struct ethos_view rest = escape_text(self, text), line;
     if (text.size == 0)
-        commit(self, VIEW(""), 0);
+        commit_row_text(self, VIEW(""), 0);
     while (view_line(&rest, &line)) {
         struct cells *cells = &self->cells;
         cells_clear(cells);
         cells_add(cells, line, style, 0, false, &self->widths);
         if (cells->count == 0)
-            commit(self, VIEW(""), 0);
+            commit_row_text(self, VIEW(""), 0);
         for (size_t from = 0, end; from < cells->count; from = end) {
             end = cells_wrap(cells, from, row_columns(self));
             commit_cells(self, cells->rows + from, end - from);
@@ -170,19 +170,20 @@ void live_screen_tool(struct live_screen *self, struct ethos_view call)
 /* As it is, the terminal wraps it: a copy of it is whole. */
 void live_screen_source(struct live_screen *self, struct ethos_view text)
 {
-    struct ethos_view rest = escape(self, text), line;
+    struct ethos_view rest = escape_text(self, text), line;
     begin_block(self, LIVE_LINES);
     while (view_line(&rest, &line))
-        commit(self, line,
-               memchr(line.data, '\t', line.size) ? self->size.columns
-                                                  : cluster_text_width(&self->widths, line));
+        commit_row_text(self, line,
+                        memchr(line.data, '\t', line.size)
+                            ? self->size.columns
+                            : cluster_text_width(&self->widths, line));
 }
 
 /* ---- the input --------------------------------------------------------------------------------- */
 
 /* The row with its prompt; true when it could be made. */
-static int print_input_row(struct live_screen *self, const struct edit *edit, struct edit_row row,
-                           bool first)
+static int print_input_row(struct live_screen *self, const struct edit_buffer *edit,
+                           struct edit_row row, bool first)
 {
     str_clear(&self->row);
     if (first)
@@ -197,7 +198,7 @@ static int print_input_row(struct live_screen *self, const struct edit *edit, st
 
 void live_screen_echo(struct live_screen *self, struct ethos_view message)
 {
-    struct edit edit;
+    struct edit_buffer edit;
     struct edit_rows rows = {0};
     edit_init(&edit, live_screen_input_columns(self), &self->widths);
     self->block = LIVE_NOTHING; // each is a block of its own
@@ -205,7 +206,7 @@ void live_screen_echo(struct live_screen *self, struct ethos_view message)
     if (edit_set_text(&edit, message) == ETHOS_OK && edit_layout(&edit, &rows) == ETHOS_OK)
         for (size_t i = 0; i < rows.count; i++) {
             int width = print_input_row(self, &edit, rows.rows[i], i == 0);
-            commit(self, str_view(&self->row), width);
+            commit_row_text(self, str_view(&self->row), width);
         }
     edit_rows_release(&rows);
     edit_release(&edit);
@@ -228,7 +229,7 @@ void live_screen_end_answer(struct live_screen *self)
 static void add_below(struct live_screen *self, unsigned style, struct ethos_view text)
 {
     cells_clear(&self->cells);
-    cells_add(&self->cells, escape(self, text), style, 0, false, &self->widths);
+    cells_add(&self->cells, escape_text(self, text), style, 0, false, &self->widths);
     add_live_cells(self, &self->below, self->cells.rows, self->cells.count);
 }
 
@@ -264,7 +265,7 @@ static void add_question(struct live_screen *self, const struct live_below *belo
     str_release(&line);
 }
 
-static void add_search(struct live_screen *self, const struct edit *edit)
+static void add_search(struct live_screen *self, const struct edit_buffer *edit)
 {
     struct str line;
     str_init(&line, LIVE_MAX_SHOWN);
@@ -275,7 +276,7 @@ static void add_search(struct live_screen *self, const struct edit *edit)
 }
 
 /* At most half of the screen: the rows around the cursor. */
-static void add_input(struct live_screen *self, const struct edit *edit)
+static void add_input(struct live_screen *self, const struct edit_buffer *edit)
 {
     struct edit_rows rows = {0};
     size_t most = self->size.rows > 3 ? (size_t)self->size.rows / 2 : 1;
@@ -316,7 +317,7 @@ static void make_below(struct live_screen *self, const struct live_below *below)
         add_input(self, below->edit);
 }
 
-static void put_rows(struct live_screen *self, const struct live_rows *rows, size_t from)
+static void print_live_rows(struct live_screen *self, const struct live_rows *rows, size_t from)
 {
     for (size_t i = from; i < rows->count; i++)
         frame_live(&self->frame,
@@ -345,8 +346,8 @@ void live_screen_paint(struct live_screen *self, const struct live_below *below)
     size_t skip = self->below.count > rows ? self->below.count - rows : 0;
     size_t room = rows - (self->below.count - skip);
     size_t answers = self->answer.count < room ? self->answer.count : room;
-    put_rows(self, &self->answer, self->answer.count - answers);
-    put_rows(self, &self->below, skip);
+    print_live_rows(self, &self->answer, self->answer.count - answers);
+    print_live_rows(self, &self->below, skip);
     size_t cursor = self->cursor_row > skip ? self->cursor_row - skip : 0;
     frame_cursor(&self->frame, answers + cursor, self->cursor_column);
     write_frame(self);

@@ -28,7 +28,7 @@ struct live_below {
     size_t queued_count;
     const char *question; /* in place of the input; or NULL */
     bool question_open;   /* keys answer it */
-    const struct edit *edit;
+    const struct edit_buffer *edit;
 };
 
 struct live_rows {
@@ -47,7 +47,7 @@ struct live_screen {
     struct tty_size size;
     bool color, gone; /* gone: the terminal takes no bytes any more */
     struct cluster_widths widths;
-    struct frame frame;
+    struct screen_frame frame;
     struct flow flow;
     struct cells cells;
     struct str row, safe, bytes;

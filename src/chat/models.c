@@ -15,7 +15,7 @@
 
 #define COLUMN 44 /* of a name */
 
-struct listing {
+struct model_rows {
     json_t *rows;
     bool json;
 };
@@ -25,9 +25,9 @@ static json_t *price_json(int64_t price)
     return price == COST_UNKNOWN ? json_null() : json_real((double)price / 1e9);
 }
 
-static int add_row(void *arg, const struct model_row *row)
+static int add_model_row(void *arg, const struct model_row *row)
 {
-    struct listing *listing = arg;
+    struct model_rows *listing = arg;
     op_json_push(&listing->rows,
                  json_pack("{s:o, s:o, s:o, s:o}", "name", json_text(row->name), "window",
                            row->window > 0 ? json_integer(row->window) : json_null(), "priceInput",
@@ -36,7 +36,7 @@ static int add_row(void *arg, const struct model_row *row)
     return listing->rows ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static void print_row(const json_t *row)
+static void print_model_row(const json_t *row)
 {
     struct str line;
     const json_t *input = json_object_get(row, "priceInput"),
@@ -59,7 +59,7 @@ static void print_row(const json_t *row)
     str_release(&line);
 }
 
-static void print_rows(const struct listing *listing)
+static void print_model_rows(const struct model_rows *listing)
 {
     size_t index;
     json_t *row;
@@ -71,12 +71,12 @@ static void print_rows(const struct listing *listing)
         return;
     }
     json_array_foreach (listing->rows, index, row)
-        print_row(row);
+        print_model_row(row);
 }
 
 int chat_models(const struct surface_start *start, struct ethos_error *error)
 {
-    struct listing listing = {json_array(), start->json};
+    struct model_rows listing = {json_array(), start->json};
     struct configured_model *configured = calloc(1, sizeof *configured);
     struct ethos *ethos = NULL;
     const char *provider = json_string_value(json_object_get(start->args, "provider"));
@@ -86,9 +86,9 @@ int chat_models(const struct surface_start *start, struct ethos_error *error)
         code = configured_provider_read(ethos, start->request->personality, provider, configured,
                                         error);
     if (code == ETHOS_OK)
-        code = models_list(&configured->settings, add_row, &listing, error);
+        code = models_list(&configured->settings, add_model_row, &listing, error);
     if (code == ETHOS_OK)
-        print_rows(&listing);
+        print_model_rows(&listing);
     if (configured)
         configured_model_release(configured);
     free(configured);

@@ -32,7 +32,7 @@
 
 struct plain {
     const struct surface_start *start;
-    struct talk *talk;
+    struct chat_talk *talk;
     int signals;       /* signalfd */
     int ended_by;      /* a signal that asks to leave, or 0 */
     bool in_terminal;  /* standard input: somebody types */
@@ -58,7 +58,7 @@ static FILE *notes_file(const struct plain *self)
     return self->out_terminal ? stdout : stderr;
 }
 
-static void write_line(FILE *out, const char *label, struct ethos_view text)
+static void print_labeled_line(FILE *out, const char *label, struct ethos_view text)
 {
     fflush(stdout);
     fputs(label, out);
@@ -67,21 +67,21 @@ static void write_line(FILE *out, const char *label, struct ethos_view text)
     fflush(out);
 }
 
-static void write_note(const struct plain *self, const char *label, struct ethos_view text)
+static void print_side_note(const struct plain *self, const char *label, struct ethos_view text)
 {
     if (!self->start->quiet)
-        write_line(notes_file(self), label, text);
+        print_labeled_line(notes_file(self), label, text);
 }
 
 static void show_line(void *arg, enum talk_style style, struct ethos_view text)
 {
     struct plain *self = arg;
     if (style == TALK_FAILED)
-        write_line(notes_file(self), "Error: ", text);
+        print_labeled_line(notes_file(self), "Error: ", text);
     else if (self->command)
-        write_line(stdout, "", text);
+        print_labeled_line(stdout, "", text);
     else
-        write_note(self, "", text);
+        print_side_note(self, "", text);
 }
 
 static void show_source(void *arg, struct ethos_view text)
@@ -95,7 +95,7 @@ static void show_source(void *arg, struct ethos_view text)
 
 /* ---- the answer -------------------------------------------------------------------------------- */
 
-static void write_answer(struct plain *self, struct ethos_view text)
+static void print_raw_answer(struct plain *self, struct ethos_view text)
 {
     if (text.size == 0)
         return;
@@ -104,7 +104,7 @@ static void write_answer(struct plain *self, struct ethos_view text)
     self->last = text.data[text.size - 1];
 }
 
-static void write_row(void *arg, bool live, const struct cell *cells, size_t count)
+static void print_answer_row(void *arg, bool live, const struct cell *cells, size_t count)
 {
     struct str row;
     (void)arg;
@@ -117,16 +117,16 @@ static void write_row(void *arg, bool live, const struct cell *cells, size_t cou
     str_release(&row);
 }
 
-static void add_answer(struct plain *self, struct ethos_view text)
+static void show_answer_text(struct plain *self, struct ethos_view text)
 {
     if (self->out_terminal) {
         flow_feed(&self->flow, text);
         return;
     }
     if (self->after_tool && self->last)
-        write_answer(self, self->last == '\n' ? VIEW("\n") : VIEW("\n\n"));
+        print_raw_answer(self, self->last == '\n' ? VIEW("\n") : VIEW("\n\n"));
     self->after_tool = false;
-    write_answer(self, text);
+    print_raw_answer(self, text);
 }
 
 static void end_answer(struct plain *self)
@@ -143,7 +143,7 @@ static void show_done(struct plain *self)
     struct str line;
     str_init(&line, 256);
     if (talk_describe_usage(&self->talk->usage, &line) == ETHOS_OK)
-        write_note(self, "Done: ", str_view(&line));
+        print_side_note(self, "Done: ", str_view(&line));
     str_release(&line);
 }
 
@@ -156,7 +156,7 @@ static void show_call(struct plain *self, const struct agent_event *event)
     else
         self->after_tool = true;
     if (talk_describe_call(event, &line) == ETHOS_OK)
-        write_note(self, "Tool: ", str_view(&line));
+        print_side_note(self, "Tool: ", str_view(&line));
     str_release(&line);
 }
 
@@ -165,14 +165,14 @@ static void show_event(void *arg, const struct agent_event *event)
     struct plain *self = arg;
     switch (event->kind) {
     case AGENT_TEXT:
-        add_answer(self, event->text);
+        show_answer_text(self, event->text);
         break;
     case AGENT_RESTART:
         end_answer(self);
-        write_note(self, "Note: ", VIEW("the answer begins again"));
+        print_side_note(self, "Note: ", VIEW("the answer begins again"));
         break;
     case AGENT_STATUS:
-        write_note(self, "Note: ", event->text);
+        print_side_note(self, "Note: ", event->text);
         break;
     case AGENT_TOOL_START:
         show_call(self, event);
@@ -184,7 +184,7 @@ static void show_event(void *arg, const struct agent_event *event)
     case AGENT_ERROR:
         end_answer(self);
         if (view_eq_str(event->name, "aborted"))
-            write_line(notes_file(self), "Aborted.", VIEW(""));
+            print_labeled_line(notes_file(self), "Aborted.", VIEW(""));
         else
             show_line(self, TALK_FAILED, event->text);
         break;
@@ -212,9 +212,9 @@ static bool read_signals(struct plain *self)
 
 /* ---- input ------------------------------------------------------------------------------------- */
 
-enum reading { READ_LINE, READ_END, READ_INTERRUPTED };
+enum line_result { READ_LINE, READ_END, READ_INTERRUPTED };
 
-static void fill(struct plain *self)
+static void read_input_bytes(struct plain *self)
 {
     char bytes[4096];
     ssize_t got = read(STDIN_FILENO, bytes, sizeof bytes);
@@ -225,7 +225,7 @@ static void fill(struct plain *self)
 }
 
 /* Drops what was used, and gives the next line. */
-static bool next_line(struct plain *self, struct ethos_view *out)
+static bool take_input_line(struct plain *self, struct ethos_view *out)
 {
     if (self->used > 0) {
         memmove(self->input.data, self->input.data + self->used, self->input.size - self->used);
@@ -240,9 +240,9 @@ static bool next_line(struct plain *self, struct ethos_view *out)
     return true;
 }
 
-static enum reading read_line(struct plain *self, struct ethos_view *out)
+static enum line_result read_input_line(struct plain *self, struct ethos_view *out)
 {
-    while (!next_line(self, out)) {
+    while (!take_input_line(self, out)) {
         struct pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {self->signals, POLLIN, 0}};
         if (self->at_end || str_code(&self->input) != ETHOS_OK)
             return READ_END;
@@ -252,12 +252,12 @@ static enum reading read_line(struct plain *self, struct ethos_view *out)
         if (self->ended_by)
             return READ_END;
         if (fds[0].revents)
-            fill(self);
+            read_input_bytes(self);
     }
     return READ_LINE;
 }
 
-static void write_prompt(const struct plain *self, const char *prompt)
+static void print_prompt(const struct plain *self, const char *prompt)
 {
     if (!self->in_terminal)
         return;
@@ -265,7 +265,7 @@ static void write_prompt(const struct plain *self, const char *prompt)
     fflush(notes_file(self));
 }
 
-static bool goes_on(struct ethos_view line)
+static bool is_continued_line(struct ethos_view line)
 {
     size_t count = 0;
     while (count < line.size && line.data[line.size - 1 - count] == '\\')
@@ -274,21 +274,21 @@ static bool goes_on(struct ethos_view line)
 }
 
 /* A message: a line, and those after it while they end with a backslash. */
-static enum reading read_message(struct plain *self, struct str *out)
+static enum line_result read_input_message(struct plain *self, struct str *out)
 {
     struct ethos_view line;
     bool more = true;
     str_clear(out);
-    write_prompt(self, "> ");
+    print_prompt(self, "> ");
     while (more) {
-        enum reading reading = read_line(self, &line);
+        enum line_result reading = read_input_line(self, &line);
         if (reading != READ_LINE)
             return out->size > 0 && reading == READ_END ? READ_LINE : reading;
-        more = goes_on(line);
+        more = is_continued_line(line);
         str_add(out, view_of(line.data, line.size - more));
         if (more) {
             str_addc(out, '\n');
-            write_prompt(self, "  ");
+            print_prompt(self, "  ");
         }
     }
     return READ_LINE;
@@ -303,7 +303,7 @@ static bool ask_yes(void *arg, const char *question)
     fflush(stdout);
     fprintf(notes_file(self), "Question: %s yes or no: ", question);
     fflush(notes_file(self));
-    bool yes = read_line(self, &answer) == READ_LINE &&
+    bool yes = read_input_line(self, &answer) == READ_LINE &&
                view_eq_nocase(view_trim(answer), VIEW("yes"));
     if (!self->in_terminal)
         fputc('\n', notes_file(self));
@@ -322,7 +322,7 @@ static int run_program(void *arg, const char *const argv[])
 /* ---- the conversation -------------------------------------------------------------------------- */
 
 /* Ctrl-C at the prompt: the terminal has dropped the line; the second one leaves. */
-static void interrupt(struct plain *self)
+static void handle_interrupt(struct plain *self)
 {
     int64_t now = os_monotonic_ms();
     if (self->interrupted_ms && now - self->interrupted_ms < LEAVE_MS)
@@ -332,7 +332,7 @@ static void interrupt(struct plain *self)
     self->interrupted_ms = now;
 }
 
-static void answer(struct plain *self, struct ethos_view message)
+static void handle_message(struct plain *self, struct ethos_view message)
 {
     if (!utf8_valid(message)) {
         show_line(self, TALK_FAILED, VIEW("the input is not valid UTF-8"));
@@ -348,14 +348,14 @@ static void answer(struct plain *self, struct ethos_view message)
     fflush(stdout);
 }
 
-static void converse(struct plain *self)
+static void run_plain_loop(struct plain *self)
 {
     struct str message;
     str_init(&message, MODEL_MAX_TEXT);
     while (!self->talk->leaving && !self->ended_by && !ferror(stdout)) {
-        enum reading reading = read_message(self, &message);
+        enum line_result reading = read_input_message(self, &message);
         if (reading == READ_INTERRUPTED) {
-            interrupt(self);
+            handle_interrupt(self);
         } else if (reading == READ_END) {
             if (self->in_terminal)
                 fputc('\n', stdout);
@@ -363,13 +363,13 @@ static void converse(struct plain *self)
         } else if (str_code(&message) != ETHOS_OK) {
             show_line(self, TALK_FAILED, VIEW("the message is too long"));
         } else {
-            answer(self, str_view(&message));
+            handle_message(self, str_view(&message));
         }
     }
     str_release(&message);
 }
 
-static void greet(struct plain *self)
+static void print_greeting(struct plain *self)
 {
     const struct conversation_choice *choice = &self->talk->choice;
     if (self->in_terminal && !self->start->quiet)
@@ -377,7 +377,7 @@ static void greet(struct plain *self)
                 choice->personality, choice->model->provider, choice->model->name, choice->session);
 }
 
-int chat_plain(struct talk *talk, struct ethos_error *error)
+int chat_plain(struct chat_talk *talk, struct ethos_error *error)
 {
     sigset_t signals, before;
     int code = ETHOS_OK;
@@ -398,7 +398,7 @@ int chat_plain(struct talk *talk, struct ethos_error *error)
                                     .whole = true,
                                     .lists = true,
                                     .widths = &self.widths,
-                                    .each = write_row,
+                                    .each = print_answer_row,
                                     .arg = &self};
     flow_init(&self.flow, &rows);
     program_signals(&signals);
@@ -409,8 +409,8 @@ int chat_plain(struct talk *talk, struct ethos_error *error)
     } else {
         talk->screen = &screen;
         talk->abort_fd = self.signals;
-        greet(&self);
-        converse(&self);
+        print_greeting(&self);
+        run_plain_loop(&self);
         os_close(self.signals);
     }
     str_release(&self.input);

@@ -7,6 +7,6 @@
 #include "chat/talk.h"
 
 /* The talk is open. */
-int chat_plain(struct talk *talk, struct ethos_error *error);
+int chat_plain(struct chat_talk *talk, struct ethos_error *error);
 
 #endif

@@ -12,7 +12,7 @@
 #define PROBE_QUESTIONS 3
 #define PROBE_MS 300 /* a terminal that does not answer by then does as Unicode says */
 
-struct probe {
+struct width_probe {
     int replies; /* so far */
     int columns[PROBE_QUESTIONS];
 };
@@ -21,9 +21,9 @@ struct probe {
 extern const char probe_question[];
 
 /* True: the key was a reply, and this the last one, or none is expected any more. */
-bool probe_key(struct probe *self, const struct key *key);
+bool probe_key(struct width_probe *self, const struct key *key);
 
 /* What the replies say, if all of them came. */
-void probe_apply(const struct probe *self, struct cluster_widths *widths);
+void probe_apply(const struct width_probe *self, struct cluster_widths *widths);
 
 #endif

@@ -16,7 +16,7 @@ void program_signals(sigset_t *out)
 }
 
 /* In the child: nothing blocked, nothing ignored. */
-static void become(const char *const argv[])
+static void exec_child(const char *const argv[])
 {
     sigset_t none;
     sigemptyset(&none);
@@ -34,7 +34,7 @@ int program_run_here(const char *const argv[])
     sigaction(SIGQUIT, &ignored, &quit);
     pid_t pid = fork();
     if (pid == 0)
-        become(argv);
+        exec_child(argv);
     pid_t ended = pid;
     do
         ended = pid > 0 ? waitpid(pid, &status, 0) : -1;

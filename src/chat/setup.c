@@ -44,7 +44,7 @@ struct setup {
 
 /* ---- asking a person --------------------------------------------------------------------------- */
 
-static void say(const char *text)
+static void print_to_person(const char *text)
 {
     struct str safe;
     str_init(&safe, 65536);
@@ -54,7 +54,7 @@ static void say(const char *text)
 }
 
 /* A line without its end. False: there is no more input. */
-static bool read_line(char *out, size_t size)
+static bool read_typed_line(char *out, size_t size)
 {
     if (!fgets(out, (int)size, stdin))
         return false;
@@ -71,20 +71,20 @@ static bool read_hidden_line(char *out, size_t size)
         quiet.c_lflag &= ~(tcflag_t)ECHO;
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
     }
-    bool read = read_line(out, size);
+    bool read = read_typed_line(out, size);
     if (terminal) {
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
-        say("\n");
+        print_to_person("\n");
     }
     return read;
 }
 
 /* A number of the list from 1, or what was typed instead of one. -1: there is no more input. */
-static long choose(const char *question, size_t count, char typed[MAX_LINE])
+static long ask_choice(const char *question, size_t count, char typed[MAX_LINE])
 {
     char *end;
-    say(question);
-    if (!read_line(typed, MAX_LINE))
+    print_to_person(question);
+    if (!read_typed_line(typed, MAX_LINE))
         return -1;
     long number = strtol(typed, &end, 10);
     return end != typed && !*end && number >= 1 && (size_t)number <= count ? number : 0;
@@ -106,7 +106,7 @@ static int count_row(void *arg, const struct model_row *row)
     return ETHOS_OK;
 }
 
-static void add_found(struct setup *self, const struct provider *provider, const char *why)
+static void add_found_provider(struct setup *self, const struct provider *provider, const char *why)
 {
     if (self->found_count == MAX_CHOICES)
         return;
@@ -114,7 +114,7 @@ static void add_found(struct setup *self, const struct provider *provider, const
     snprintf(self->why[self->found_count++], sizeof self->why[0], "%s", why);
 }
 
-static void find_one(struct setup *self, const struct provider *provider)
+static void find_usable_provider(struct setup *self, const struct provider *provider)
 {
     struct configured_model *configured = self->configured;
     char why[64];
@@ -123,7 +123,7 @@ static void find_one(struct setup *self, const struct provider *provider)
         configured_provider_read(self->ethos, NULL, provider->name, configured, NULL) != ETHOS_OK)
         return;
     if (provider->needs_key) {
-        add_found(self, provider, configured->key_source);
+        add_found_provider(self, provider, configured->key_source);
         return;
     }
     configured->settings.connect_ms = FIND_CONNECT_MS;
@@ -131,45 +131,45 @@ static void find_one(struct setup *self, const struct provider *provider)
     if (models_list(&configured->settings, count_row, &count, NULL) != ETHOS_OK)
         return;
     snprintf(why, sizeof why, "a server with %zu model%s", count, count == 1 ? "" : "s");
-    add_found(self, provider, why);
+    add_found_provider(self, provider, why);
 }
 
 static void find_providers(struct setup *self)
 {
     for (size_t i = 0; provider_at(i); i++)
-        find_one(self, provider_at(i));
+        find_usable_provider(self, provider_at(i));
     configured_model_release(self->configured);
 }
 
 /* ---- provider, key and model -------------------------------------------------------------------- */
 
-static void show_found(const struct setup *self)
+static void show_found_providers(const struct setup *self)
 {
     char line[256];
     for (size_t i = 0; i < self->found_count; i++) {
         snprintf(line, sizeof line, "%3zu  %-14s %s\n", i + 1, self->found[i]->name, self->why[i]);
-        say(line);
+        print_to_person(line);
     }
-    say(self->found_count > 0 ? "Others: " : "Nothing was found here. Providers: ");
+    print_to_person(self->found_count > 0 ? "Others: " : "Nothing was found here. Providers: ");
     for (size_t i = 0; provider_at(i); i++) {
         snprintf(line, sizeof line, "%s%s", i > 0 ? ", " : "", provider_at(i)->name);
-        say(line);
+        print_to_person(line);
     }
-    say("\n");
+    print_to_person("\n");
 }
 
 static int ask_provider(struct setup *self, struct ethos_error *error)
 {
     char typed[MAX_LINE];
-    show_found(self);
+    show_found_providers(self);
     for (;;) {
-        long number = choose("Which provider (number or name)? ", self->found_count, typed);
+        long number = ask_choice("Which provider (number or name)? ", self->found_count, typed);
         if (number < 0)
             return err_set(error, ETHOS_INVALID, "no provider was chosen");
         self->provider = number > 0 ? self->found[number - 1] : provider_find(typed);
         if (self->provider)
             return ETHOS_OK;
-        say("There is no such provider.\n");
+        print_to_person("There is no such provider.\n");
     }
 }
 
@@ -211,8 +211,8 @@ static int choose_address(struct setup *self, struct ethos_error *error)
         return ETHOS_OK;
     if (!self->asks)
         return refuse_unasked(error, "the address of the server", "--base-url gives it");
-    say("Where is the server (such as http://127.0.0.1:8000/v1)? ");
-    return read_line(self->base_url, sizeof self->base_url) && *self->base_url
+    print_to_person("Where is the server (such as http://127.0.0.1:8000/v1)? ");
+    return read_typed_line(self->base_url, sizeof self->base_url) && *self->base_url
                ? ETHOS_OK
                : err_set(error, ETHOS_INVALID, "no address was given");
 }
@@ -230,7 +230,7 @@ static int ask_key(struct setup *self, struct ethos_error *error)
 {
     char line[MAX_LINE + 2];
     snprintf(line, sizeof line, "Key for %s (it is not shown): ", self->provider->name);
-    say(line);
+    print_to_person(line);
     bool read = read_hidden_line(line, sizeof line) && *line;
     if (read)
         str_adds(&self->key, line);
@@ -287,7 +287,7 @@ static int set_model(struct setup *self, const char *name, struct ethos_error *e
     return ETHOS_OK;
 }
 
-static int ask_model(struct setup *self, struct ethos_error *error)
+static int ask_model_name(struct setup *self, struct ethos_error *error)
 {
     char typed[MAX_LINE], line[CONFIGURED_MAX_NAME + 16];
     size_t count = json_array_size(self->models),
@@ -295,12 +295,12 @@ static int ask_model(struct setup *self, struct ethos_error *error)
     for (size_t i = 0; i < shown; i++) {
         snprintf(line, sizeof line, "%3zu  %.250s\n", i + 1,
                  json_string_value(json_array_get(self->models, i)));
-        say(line);
+        print_to_person(line);
     }
     snprintf(line, sizeof line, "and %zu more; ethos models lists them\n", count - shown);
     if (shown < count)
-        say(line);
-    long number = choose("Which model (number or name)? ", shown, typed);
+        print_to_person(line);
+    long number = ask_choice("Which model (number or name)? ", shown, typed);
     if (number < 0 || (number == 0 && !*typed))
         return err_set(error, ETHOS_INVALID, "no model was chosen");
     const char *name = number > 0
@@ -318,7 +318,7 @@ static int choose_model(struct setup *self, struct ethos_error *error)
     if (code != ETHOS_OK)
         return code;
     if (self->asks)
-        return ask_model(self, error);
+        return ask_model_name(self, error);
     if (json_array_size(self->models) == 0 || !self->start->yes)
         return refuse_unasked(error, "the model",
                               "--model names it, --yes takes the first of ethos models");
@@ -333,7 +333,7 @@ struct trial {
     char problem[512];
 };
 
-static void collect(void *arg, const struct model_event *event)
+static void collect_trial_event(void *arg, const struct model_event *event)
 {
     struct trial *trial = arg;
     if (event->kind == MODEL_USAGE)
@@ -353,7 +353,7 @@ static void report_trial(const struct setup *self, const struct trial *trial, in
              self->model, (double)ms / 1000, (long long)(trial->usage.input + trial->usage.output),
              cost);
     if (!self->start->quiet)
-        say(line);
+        print_to_person(line);
 }
 
 static int try_model(struct setup *self, struct ethos_error *error)
@@ -368,7 +368,7 @@ static int try_model(struct setup *self, struct ethos_error *error)
     if (code != ETHOS_OK)
         return code;
     int64_t began = os_monotonic_ms();
-    model->ops->ask(model, &request, collect, &trial);
+    model->ops->ask(model, &request, collect_trial_event, &trial);
     model->ops->close(model);
     if (trial.failed) {
         code = err_set(error, ETHOS_MODEL, "%s", trial.problem);
@@ -403,7 +403,7 @@ static int write_settings(struct setup *self, struct ethos_error *error)
     return code;
 }
 
-static void report(const struct setup *self)
+static void report_setup(const struct setup *self)
 {
     char line[512];
     if (self->start->json)
@@ -413,7 +413,7 @@ static void report(const struct setup *self)
              self->start->dry_run ? "(dry run) " : "", self->model,
              self->key.size > 0 ? "; its key is in keys.yaml" : "");
     if (!self->start->quiet)
-        say(line);
+        print_to_person(line);
 }
 
 int chat_setup(const struct surface_start *start, struct ethos_error *error)
@@ -439,7 +439,7 @@ int chat_setup(const struct surface_start *start, struct ethos_error *error)
     if (code == ETHOS_OK)
         code = write_settings(&self, error);
     if (code == ETHOS_OK)
-        report(&self);
+        report_setup(&self);
     if (self.configured)
         configured_model_release(self.configured);
     free(self.configured);

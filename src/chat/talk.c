@@ -20,12 +20,12 @@
 
 /* ---- saying ------------------------------------------------------------------------------------ */
 
-static void show(struct talk *self, enum talk_style style, struct ethos_view text)
+static void show_styled_line(struct chat_talk *self, enum talk_style style, struct ethos_view text)
 {
     self->screen->line(self->screen->arg, style, text);
 }
 
-void talk_say(struct talk *self, enum talk_style style, const char *format, ...)
+void talk_say(struct chat_talk *self, enum talk_style style, const char *format, ...)
 {
     char *text = NULL;
     va_list args;
@@ -33,11 +33,11 @@ void talk_say(struct talk *self, enum talk_style style, const char *format, ...)
     int size = vasprintf(&text, format, args);
     va_end(args);
     if (size >= 0)
-        show(self, style, view_of(text, (size_t)size));
+        show_styled_line(self, style, view_of(text, (size_t)size));
     free(text);
 }
 
-void talk_fail(struct talk *self, const struct ethos_error *error)
+void talk_fail(struct chat_talk *self, const struct ethos_error *error)
 {
     self->failed = true;
     if (*error->text)
@@ -45,7 +45,7 @@ void talk_fail(struct talk *self, const struct ethos_error *error)
 }
 
 /* "1,234,567" */
-static void add_number(struct str *out, int64_t number)
+static void append_grouped_number(struct str *out, int64_t number)
 {
     char digits[32];
     snprintf(digits, sizeof digits, "%" PRId64, number);
@@ -59,9 +59,9 @@ static void add_number(struct str *out, int64_t number)
 
 int talk_describe_usage(const struct model_usage *usage, struct str *out)
 {
-    add_number(out, usage->input + usage->cache_read + usage->cache_write);
+    append_grouped_number(out, usage->input + usage->cache_read + usage->cache_write);
     str_adds(out, " tokens in, ");
-    add_number(out, usage->output);
+    append_grouped_number(out, usage->output);
     str_adds(out, " out");
     if (!(usage->known & MODEL_KNOWS_COST))
         str_adds(out, ", cost unknown");
@@ -71,7 +71,7 @@ int talk_describe_usage(const struct model_usage *usage, struct str *out)
 }
 
 /* The values of the arguments; their names say little that the tool's does not. */
-static void add_values(const json_t *value, struct str *out)
+static void append_values(const json_t *value, struct str *out)
 {
     const char *key;
     json_t *member;
@@ -83,9 +83,9 @@ static void add_values(const json_t *value, struct str *out)
         str_printf(out, " %lld", (long long)json_integer_value(value));
     }
     json_object_foreach ((json_t *)value, key, member)
-        add_values(member, out);
+        append_values(member, out);
     json_array_foreach (value, index, member)
-        add_values(member, out);
+        append_values(member, out);
 }
 
 int talk_describe_call(const struct agent_event *event, struct str *out)
@@ -95,7 +95,7 @@ int talk_describe_call(const struct agent_event *event, struct str *out)
     str_init(&line, 2 * (size_t)MODEL_MAX_TEXT);
     str_add(&line, event->name);
     if (json_parse_most(event->text, MODEL_MAX_TEXT, "arguments", &args, NULL) == ETHOS_OK)
-        add_values(args, &line);
+        append_values(args, &line);
     line_cut(str_view(&line), TALK_MAX_CALL, out);
     str_fail(out, str_code(&line));
     json_decref(args);
@@ -105,8 +105,8 @@ int talk_describe_call(const struct agent_event *event, struct str *out)
 
 /* ---- what was remembered ----------------------------------------------------------------------- */
 
-static void show_changed(struct talk *self, const json_t *lines, const char *sign,
-                         enum talk_style style, size_t *shown, size_t *more)
+static void show_changed_lines(struct chat_talk *self, const json_t *lines, const char *sign,
+                               enum talk_style style, size_t *shown, size_t *more)
 {
     size_t index;
     json_t *line;
@@ -120,7 +120,7 @@ static void show_changed(struct talk *self, const json_t *lines, const char *sig
     }
 }
 
-void talk_show_changes(struct talk *self, const json_t *changes)
+void talk_show_changes(struct chat_talk *self, const json_t *changes)
 {
     size_t index, shown = 0, more = 0;
     json_t *row;
@@ -129,15 +129,15 @@ void talk_show_changes(struct talk *self, const json_t *changes)
     agent_describe_changes(changes, &line);
     talk_say(self, TALK_PLAIN, "%s (/undo)", line.data);
     json_array_foreach ((json_t *)changes, index, row) {
-        show_changed(self, json_object_get(row, "added"), "+", TALK_ADDED, &shown, &more);
-        show_changed(self, json_object_get(row, "removed"), "-", TALK_REMOVED, &shown, &more);
+        show_changed_lines(self, json_object_get(row, "added"), "+", TALK_ADDED, &shown, &more);
+        show_changed_lines(self, json_object_get(row, "removed"), "-", TALK_REMOVED, &shown, &more);
     }
     if (more > 0)
         talk_say(self, TALK_DIM, "%zu more: /memory", more);
     str_release(&line);
 }
 
-static void show_pending(struct talk *self, const json_t *pending)
+static void show_pending(struct chat_talk *self, const json_t *pending)
 {
     struct str line;
     str_init(&line, MAX_LINE);
@@ -148,8 +148,8 @@ static void show_pending(struct talk *self, const json_t *pending)
 
 /* ---- operations -------------------------------------------------------------------------------- */
 
-static int run_operation(struct talk *self, const char *operation, json_t *args, bool dry_run,
-                         struct op_result *result, struct ethos_error *error)
+static int run_talk_operation(struct chat_talk *self, const char *operation, json_t *args,
+                              bool dry_run, struct op_result *result, struct ethos_error *error)
 {
     struct op_call call = {.ethos = self->choice.ethos,
                            .request = &self->choice.request,
@@ -164,11 +164,11 @@ static int run_operation(struct talk *self, const char *operation, json_t *args,
     return code;
 }
 
-static bool run_and_show(struct talk *self, const char *operation, json_t *args, bool dry_run,
+static bool run_and_show(struct chat_talk *self, const char *operation, json_t *args, bool dry_run,
                          struct op_result *result)
 {
     struct ethos_error error = {0};
-    if (run_operation(self, operation, args, dry_run, result, &error) != ETHOS_OK) {
+    if (run_talk_operation(self, operation, args, dry_run, result, &error) != ETHOS_OK) {
         talk_fail(self, &error);
         return false;
     }
@@ -177,21 +177,21 @@ static bool run_and_show(struct talk *self, const char *operation, json_t *args,
     return true;
 }
 
-bool talk_run(struct talk *self, const char *operation, json_t *args, struct op_result *result)
+bool talk_run(struct chat_talk *self, const char *operation, json_t *args, struct op_result *result)
 {
     return run_and_show(self, operation, args, self->start->dry_run, result);
 }
 
-bool talk_try(struct talk *self, const char *operation, json_t *args, struct op_result *result)
+bool talk_try(struct chat_talk *self, const char *operation, json_t *args, struct op_result *result)
 {
     return run_and_show(self, operation, args, true, result);
 }
 
-bool talk_setting_is(struct talk *self, const char *name, const char *value)
+bool talk_setting_is(struct chat_talk *self, const char *name, const char *value)
 {
     struct op_result result;
-    int code = run_operation(self, "config.get", json_pack("{s:s}", "key", name), false, &result,
-                             NULL);
+    int code = run_talk_operation(self, "config.get", json_pack("{s:s}", "key", name), false,
+                                  &result, NULL);
     bool is = code == ETHOS_OK && view_eq_str(json_view(result.json, "value"), value);
     op_result_release(&result);
     return is;
@@ -199,7 +199,7 @@ bool talk_setting_is(struct talk *self, const char *name, const char *value)
 
 /* ---- a turn ------------------------------------------------------------------------------------ */
 
-struct agent_setup talk_setup(struct talk *self)
+struct agent_setup talk_setup(struct chat_talk *self)
 {
     const json_t *args = self->start->args;
     const json_t *steps = json_object_get(args, "maxSteps");
@@ -216,9 +216,9 @@ struct agent_setup talk_setup(struct talk *self)
     };
 }
 
-static void note_event(void *arg, const struct agent_event *event)
+static void handle_turn_event(void *arg, const struct agent_event *event)
 {
-    struct talk *self = arg;
+    struct chat_talk *self = arg;
     switch (event->kind) {
     case AGENT_CONTEXT:
         json_decref(self->context);
@@ -261,7 +261,7 @@ static void note_event(void *arg, const struct agent_event *event)
     }
 }
 
-static void run_turn(struct talk *self, struct ethos_view text)
+static void run_agent_turn(struct chat_talk *self, struct ethos_view text)
 {
     struct ethos_error error = {0};
     const struct agent_setup setup = talk_setup(self);
@@ -273,7 +273,7 @@ static void run_turn(struct talk *self, struct ethos_view text)
     self->usage = (struct model_usage){0};
     self->changed_ms = os_now_ms();
     snprintf(self->changed_session, sizeof self->changed_session, "%s", self->choice.session);
-    agent_turn(&setup, &question, note_event, self, &error);
+    agent_turn(&setup, &question, handle_turn_event, self, &error);
     if (!self->start->dry_run)
         agent_index_conversation(self->choice.ethos);
 }
@@ -300,7 +300,7 @@ bool talk_is_command(struct ethos_view text)
     return true;
 }
 
-static void run_command(struct talk *self, struct ethos_view text)
+static void run_command(struct chat_talk *self, struct ethos_view text)
 {
     struct ethos_view word = first_word(text);
     struct ethos_view rest = view_trim(view_from(text, word.size));
@@ -313,7 +313,7 @@ static void run_command(struct talk *self, struct ethos_view text)
     talk_say(self, TALK_FAILED, "%.*s is not a command; /help lists them", VIEW_ARG(word));
 }
 
-void talk_input(struct talk *self, struct ethos_view text)
+void talk_input(struct chat_talk *self, struct ethos_view text)
 {
     struct str message;
     struct ethos_error error = {0};
@@ -327,7 +327,7 @@ void talk_input(struct talk *self, struct ethos_view text)
     }
     str_init(&message, MODEL_MAX_TEXT);
     if (attach_files(text, self->choice.folder, &message, &error) == ETHOS_OK)
-        run_turn(self, str_view(&message));
+        run_agent_turn(self, str_view(&message));
     else
         talk_fail(self, &error);
     str_release(&message);
@@ -336,8 +336,8 @@ void talk_input(struct talk *self, struct ethos_view text)
 /* ---- which conversation ------------------------------------------------------------------------ */
 
 /* Opens the model for a personality; the one before is closed when that went well. */
-static int open_model(struct talk *self, const char *personality, const char *name,
-                      struct ethos_error *error)
+static int open_chat_model(struct chat_talk *self, const char *personality, const char *name,
+                           struct ethos_error *error)
 {
     struct model *model;
     int code = configured_model_open(self->choice.ethos, personality, *name ? name : NULL, &model,
@@ -350,14 +350,14 @@ static int open_model(struct talk *self, const char *personality, const char *na
     return ETHOS_OK;
 }
 
-bool talk_choose(struct talk *self, const char *personality, const char *model)
+bool talk_choose(struct chat_talk *self, const char *personality, const char *model)
 {
     struct ethos_error error = {0};
     struct conversation_choice *choice = &self->choice;
     const char *name = model ? model : self->model;
     if (!personality)
         personality = choice->personality;
-    if (open_model(self, personality, name, &error) != ETHOS_OK) {
+    if (open_chat_model(self, personality, name, &error) != ETHOS_OK) {
         talk_fail(self, &error);
         return false;
     }
@@ -369,7 +369,7 @@ bool talk_choose(struct talk *self, const char *personality, const char *model)
     return true;
 }
 
-bool talk_switch(struct talk *self, const char *session)
+bool talk_switch(struct chat_talk *self, const char *session)
 {
     struct ethos_error error = {0};
     struct agent_session row = {0};
@@ -384,12 +384,12 @@ bool talk_switch(struct talk *self, const char *session)
     return switched;
 }
 
-int talk_open(const struct surface_start *start, struct talk *out, struct ethos_error *error)
+int talk_open(const struct surface_start *start, struct chat_talk *out, struct ethos_error *error)
 {
     const char *resume = json_string_value(json_object_get(start->args, "resume"));
     const char *model = json_string_value(json_object_get(start->args, "model"));
     bool fresh = json_is_true(json_object_get(start->args, "new"));
-    *out = (struct talk){.start = start, .abort_fd = -1};
+    *out = (struct chat_talk){.start = start, .abort_fd = -1};
     str_init(&out->reply, AGENT_MAX_REPLY);
     if (resume && fresh)
         return err_set(error, ETHOS_INVALID, "--resume and --new exclude each other");
@@ -399,7 +399,7 @@ int talk_open(const struct surface_start *start, struct talk *out, struct ethos_
     return code;
 }
 
-void talk_release(struct talk *self)
+void talk_release(struct chat_talk *self)
 {
     json_decref(self->context);
     json_decref(self->pending);

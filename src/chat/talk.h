@@ -28,7 +28,7 @@ struct talk_screen {
     const char *keys; /* what keys do, for /help; or NULL */
 };
 
-struct talk {
+struct chat_talk {
     const struct surface_start *start;
     const struct talk_screen *screen;
     struct conversation_choice choice;
@@ -47,14 +47,14 @@ struct talk {
 };
 
 /* Finds conversation and model; the caller sets screen and abort_fd. Release in any case. */
-int talk_open(const struct surface_start *start, struct talk *out, struct ethos_error *error);
-void talk_release(struct talk *self);
+int talk_open(const struct surface_start *start, struct chat_talk *out, struct ethos_error *error);
+void talk_release(struct chat_talk *self);
 
 /* What somebody typed: a message, which is one turn, or a command. What goes wrong is shown. */
-void talk_input(struct talk *self, struct ethos_view text);
+void talk_input(struct chat_talk *self, struct ethos_view text);
 
 /* Whether a setting has this value. */
-bool talk_setting_is(struct talk *self, const char *name, const char *value);
+bool talk_setting_is(struct chat_talk *self, const char *name, const char *value);
 
 /* Whether the text is a command, not a message. */
 bool talk_is_command(struct ethos_view text);
@@ -64,7 +64,7 @@ struct talk_command {
     const char *name; /* "/memory" */
     const char *args; /* for help, or NULL */
     const char *help;
-    void (*run)(struct talk *self, struct ethos_view rest);
+    void (*run)(struct chat_talk *self, struct ethos_view rest);
 };
 extern const struct talk_command talk_commands[];
 
@@ -77,46 +77,48 @@ int talk_describe_call(const struct agent_event *event, struct str *out);
 int talk_describe_usage(const struct model_usage *usage, struct str *out);
 
 /* "remembered 2 lines in MEMORY.md (/undo)" and the lines, as lines of the screen. */
-void talk_show_changes(struct talk *self, const json_t *changes);
+void talk_show_changes(struct chat_talk *self, const json_t *changes);
 
 /* ---- for commands ------------------------------------------------------------------------------- */
 
 /* Shows one line. */
-void talk_say(struct talk *self, enum talk_style style, const char *format, ...)
+void talk_say(struct chat_talk *self, enum talk_style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Shows an error. */
-void talk_fail(struct talk *self, const struct ethos_error *error);
+void talk_fail(struct chat_talk *self, const struct ethos_error *error);
 
 /*
  * Runs an operation of the table; takes args. False: it failed, and the error is shown. A partial result counts as
  * done, after its error was shown. The result is released in any case by the caller.
  */
 struct op_result;
-bool talk_run(struct talk *self, const char *operation, json_t *args, struct op_result *result);
-bool talk_try(struct talk *self, const char *operation, json_t *args, struct op_result *result);
+bool talk_run(struct chat_talk *self, const char *operation, json_t *args,
+              struct op_result *result);
+bool talk_try(struct chat_talk *self, const char *operation, json_t *args,
+              struct op_result *result);
 
 /* Goes on in another session; opens the model that it needs. False: nothing changed, and why is shown. */
-bool talk_switch(struct talk *self, const char *session);
+bool talk_switch(struct chat_talk *self, const char *session);
 
 /* Goes on with another personality or model: NULL leaves it as it is. */
-bool talk_choose(struct talk *self, const char *personality, const char *model);
+bool talk_choose(struct chat_talk *self, const char *personality, const char *model);
 
-struct agent_setup talk_setup(struct talk *self);
+struct agent_setup talk_setup(struct chat_talk *self);
 
 /* commands_memory.c, commands_pending.c, commands_session.c */
-void command_memory(struct talk *self, struct ethos_view rest);
-void command_undo(struct talk *self, struct ethos_view rest);
-void command_forget(struct talk *self, struct ethos_view rest);
-void command_pending(struct talk *self, struct ethos_view rest);
-void command_accept(struct talk *self, struct ethos_view rest);
-void command_recall(struct talk *self, struct ethos_view rest);
-void command_new(struct talk *self, struct ethos_view rest);
-void command_sessions(struct talk *self, struct ethos_view rest);
-void command_resume(struct talk *self, struct ethos_view rest);
-void command_fork(struct talk *self, struct ethos_view rest);
-void command_rename(struct talk *self, struct ethos_view rest);
-void command_personality(struct talk *self, struct ethos_view rest);
-void command_model(struct talk *self, struct ethos_view rest);
+void command_memory(struct chat_talk *self, struct ethos_view rest);
+void command_undo(struct chat_talk *self, struct ethos_view rest);
+void command_forget(struct chat_talk *self, struct ethos_view rest);
+void command_pending(struct chat_talk *self, struct ethos_view rest);
+void command_accept(struct chat_talk *self, struct ethos_view rest);
+void command_recall(struct chat_talk *self, struct ethos_view rest);
+void command_new(struct chat_talk *self, struct ethos_view rest);
+void command_sessions(struct chat_talk *self, struct ethos_view rest);
+void command_resume(struct chat_talk *self, struct ethos_view rest);
+void command_fork(struct chat_talk *self, struct ethos_view rest);
+void command_rename(struct chat_talk *self, struct ethos_view rest);
+void command_personality(struct chat_talk *self, struct ethos_view rest);
+void command_model(struct chat_talk *self, struct ethos_view rest);
 
 #endif

@@ -34,7 +34,7 @@ static void handle_fatal(int number)
     raise(number);
 }
 
-static void heed_fatal(bool heed)
+static void handle_fatal_signals(bool heed)
 {
     struct sigaction action = {.sa_handler = handle_fatal};
     for (size_t i = 0; i < FATAL_COUNT; i++)
@@ -62,7 +62,7 @@ int tty_enter(void)
     raw.c_oflag |= OPOST | ONLCR;
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
-    heed_fatal(true);
+    handle_fatal_signals(true);
     state.raw = 1;
     if (set_modes(&raw) == 0 && tty_write(VIEW(BEGIN_PASTES)))
         return 0;
@@ -80,7 +80,7 @@ void tty_leave(void)
     ssize_t written = write(STDOUT_FILENO, RESTORE, strlen(RESTORE));
     (void)written; // nobody can be told
     set_modes(&state.before);
-    heed_fatal(false);
+    handle_fatal_signals(false);
 }
 
 struct tty_size tty_size(void)
@@ -96,7 +96,7 @@ bool tty_write(struct ethos_view bytes)
     return os_write_all(STDOUT_FILENO, bytes.data, bytes.size) == 0;
 }
 
-static bool is_set(const char *name)
+static bool is_variable_set(const char *name)
 {
     const char *value = getenv(name);
     return value && *value;
@@ -109,7 +109,7 @@ bool tty_rewraps(void)
     static const char *const terminals[] = {"alacritty", "foot", "xterm-kitty", "xterm-ghostty"};
     const char *term = getenv("TERM");
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (is_set(variables[i]))
+        if (is_variable_set(variables[i]))
             return true;
     for (size_t i = 0; term && i < sizeof terminals / sizeof *terminals; i++)
         if (strcmp(term, terminals[i]) == 0)

@@ -15,7 +15,7 @@
 #include "base/view.h"
 
 struct turn_thread {
-    struct talk *talk;
+    struct chat_talk *talk;
     struct talk_screen screen;
     int wake_fd, abort_fd; /* eventfd */
     pthread_t thread;
@@ -33,12 +33,12 @@ struct turn_thread {
     int answer;
 };
 
-static void ring(int fd)
+static void signal_eventfd(int fd)
 {
     os_write_all(fd, &(uint64_t){1}, sizeof(uint64_t));
 }
 
-static void silence(int fd)
+static void drain_eventfd(int fd)
 {
     uint64_t count;
     ssize_t got = os_read(fd, &count, sizeof count); // EAGAIN: nothing rang
@@ -48,7 +48,8 @@ static void silence(int fd)
 /* ---- in the thread ----------------------------------------------------------------------------- */
 
 /* Without memory it is not shown; the session has it. */
-static void post(struct turn_thread *self, const struct notice *values, struct ethos_view text)
+static void post_notice(struct turn_thread *self, const struct notice *values,
+                        struct ethos_view text)
 {
     struct notice *notice = malloc(sizeof *notice + text.size + 1);
     pthread_mutex_lock(&self->mutex);
@@ -65,17 +66,17 @@ static void post(struct turn_thread *self, const struct notice *values, struct e
         self->queued += sizeof *notice + text.size;
     }
     pthread_mutex_unlock(&self->mutex);
-    ring(self->wake_fd);
+    signal_eventfd(self->wake_fd);
 }
 
 static void post_kind(struct turn_thread *self, enum notice_kind kind, struct ethos_view text)
 {
-    post(self, &(struct notice){.kind = kind}, text);
+    post_notice(self, &(struct notice){.kind = kind}, text);
 }
 
 static void post_line(void *arg, enum talk_style style, struct ethos_view text)
 {
-    post(arg, &(struct notice){.kind = NOTICE_LINE, .style = style}, text);
+    post_notice(arg, &(struct notice){.kind = NOTICE_LINE, .style = style}, text);
 }
 
 static void post_source(void *arg, struct ethos_view text)
@@ -83,7 +84,7 @@ static void post_source(void *arg, struct ethos_view text)
     post_kind(arg, NOTICE_SOURCE, text);
 }
 
-static void post_words(struct turn_thread *self, const struct agent_event *event)
+static void post_description(struct turn_thread *self, const struct agent_event *event)
 {
     struct str line;
     bool call = event->kind == AGENT_TOOL_START;
@@ -116,13 +117,14 @@ static void post_event(void *arg, const struct agent_event *event)
         break;
     case AGENT_TOOL_START:
     case AGENT_DONE:
-        post_words(self, event);
+        post_description(self, event);
         break;
     case AGENT_TOOL_END:
         post_kind(self, NOTICE_TOOL_END, VIEW(""));
         break;
     case AGENT_USAGE:
-        post(self, &(struct notice){.kind = NOTICE_USAGE, .tokens = event->usage.output}, VIEW(""));
+        post_notice(self, &(struct notice){.kind = NOTICE_USAGE, .tokens = event->usage.output},
+                    VIEW(""));
         break;
     case AGENT_ERROR:
         if (view_eq_str(event->name, "aborted"))
@@ -139,12 +141,12 @@ static void post_event(void *arg, const struct agent_event *event)
 }
 
 /* Waits until the terminal's thread has answered. */
-static int await_answer(struct turn_thread *self, enum turn_thread_state state)
+static int wait_for_answer(struct turn_thread *self, enum turn_thread_state state)
 {
     pthread_mutex_lock(&self->mutex);
     self->state = self->ends ? TURN_THREAD_WORKS : state;
     self->answer = -1;
-    ring(self->wake_fd);
+    signal_eventfd(self->wake_fd);
     while (self->state == state && !self->ends)
         pthread_cond_wait(&self->changed, &self->mutex);
     int answer = self->ends ? -1 : self->answer;
@@ -156,17 +158,17 @@ static bool ask_yes(void *arg, const char *question)
 {
     struct turn_thread *self = arg;
     self->question = question;
-    return await_answer(self, TURN_THREAD_ASKS) == 1;
+    return wait_for_answer(self, TURN_THREAD_ASKS) == 1;
 }
 
-static int ask_program(void *arg, const char *const argv[])
+static int run_program_in_terminal(void *arg, const char *const argv[])
 {
     struct turn_thread *self = arg;
     self->argv = argv;
-    return await_answer(self, TURN_THREAD_PROGRAM);
+    return wait_for_answer(self, TURN_THREAD_PROGRAM);
 }
 
-static void *work(void *arg)
+static void *run_jobs(void *arg)
 {
     struct turn_thread *self = arg;
     pthread_mutex_lock(&self->mutex);
@@ -181,7 +183,7 @@ static void *work(void *arg)
         free((char *)self->job.data);
         self->job = view_of(NULL, 0);
         self->state = TURN_THREAD_IDLE;
-        ring(self->wake_fd);
+        signal_eventfd(self->wake_fd);
     }
     pthread_mutex_unlock(&self->mutex);
     return NULL;
@@ -189,7 +191,7 @@ static void *work(void *arg)
 
 /* ---- in the terminal's thread ------------------------------------------------------------------ */
 
-static int start_thread(struct turn_thread *self, struct ethos_error *error)
+static int start_worker_thread(struct turn_thread *self, struct ethos_error *error)
 {
     sigset_t all, before;
     if (self->wake_fd < 0 || self->abort_fd < 0)
@@ -197,13 +199,13 @@ static int start_thread(struct turn_thread *self, struct ethos_error *error)
     /* Signals are for the other thread. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int why = pthread_create(&self->thread, NULL, work, self);
+    int why = pthread_create(&self->thread, NULL, run_jobs, self);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     self->running = why == 0;
     return why == 0 ? ETHOS_OK : err_errno(error, why, "a thread");
 }
 
-struct turn_thread *turn_thread_start(struct talk *talk, const char *keys,
+struct turn_thread *turn_thread_start(struct chat_talk *talk, const char *keys,
                                       struct ethos_error *error)
 {
     struct turn_thread *self = calloc(1, sizeof *self);
@@ -217,7 +219,7 @@ struct turn_thread *turn_thread_start(struct talk *talk, const char *keys,
                                             .line = post_line,
                                             .source = post_source,
                                             .confirm = ask_yes,
-                                            .run = ask_program,
+                                            .run = run_program_in_terminal,
                                             .keys = keys},
                                  .last = &self->first,
                                  .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
@@ -226,19 +228,19 @@ struct turn_thread *turn_thread_start(struct talk *talk, const char *keys,
     pthread_cond_init(&self->changed, NULL);
     talk->screen = &self->screen;
     talk->abort_fd = self->abort_fd;
-    if (start_thread(self, error) == ETHOS_OK)
+    if (start_worker_thread(self, error) == ETHOS_OK)
         return self;
     turn_thread_stop(self);
     return NULL;
 }
 
-static void end_thread(struct turn_thread *self)
+static void join_thread(struct turn_thread *self)
 {
     pthread_mutex_lock(&self->mutex);
     self->ends = true;
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->mutex);
-    ring(self->abort_fd);
+    signal_eventfd(self->abort_fd);
     pthread_join(self->thread, NULL);
 }
 
@@ -248,7 +250,7 @@ void turn_thread_stop(struct turn_thread *self)
     if (!self)
         return;
     if (self->running)
-        end_thread(self);
+        join_thread(self);
     while ((notice = turn_thread_next(self)))
         free(notice);
     free((char *)self->job.data);
@@ -283,7 +285,7 @@ int turn_thread_run(struct turn_thread *self, struct ethos_view text)
         return ETHOS_NOMEM;
     memcpy(copy, text.data, text.size);
     copy[text.size] = '\0';
-    silence(self->abort_fd); // an abort that came too late for what was before
+    drain_eventfd(self->abort_fd); // an abort that came too late for what was before
     pthread_mutex_lock(&self->mutex);
     self->job = view_of(copy, text.size);
     self->state = TURN_THREAD_WORKS;
@@ -294,7 +296,7 @@ int turn_thread_run(struct turn_thread *self, struct ethos_view text)
 
 struct notice *turn_thread_next(struct turn_thread *self)
 {
-    silence(self->wake_fd); // before looking: what comes later rings again
+    drain_eventfd(self->wake_fd); // before looking: what comes later rings again
     pthread_mutex_lock(&self->mutex);
     struct notice *notice = self->first;
     if (notice) {
@@ -326,5 +328,5 @@ void turn_thread_answer(struct turn_thread *self, int answer)
 
 void turn_thread_abort(struct turn_thread *self)
 {
-    ring(self->abort_fd);
+    signal_eventfd(self->abort_fd);
 }

@@ -53,7 +53,7 @@ enum turn_thread_state {
 struct turn_thread;
 
 /* Shows the talk from now on; keys: what they do, for /help. NULL on failure. */
-struct turn_thread *turn_thread_start(struct talk *talk, const char *keys,
+struct turn_thread *turn_thread_start(struct chat_talk *talk, const char *keys,
                                       struct ethos_error *error);
 
 /* Ends what it does, and frees it. NULL does nothing. */

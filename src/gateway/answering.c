@@ -21,7 +21,7 @@
 #define CUT_NOTE "\n\n[The answer is longer than a chat takes; the rest is in the conversation.]"
 
 /* A turn that runs. */
-struct running {
+struct running_turn {
     int64_t row; /* 0: free */
     struct channel *channel;
     char chat[CHANNEL_MAX_ID], thread[CHANNEL_MAX_ID], turn[CHANNEL_TURN_SIZE], msg[CHANNEL_MAX_ID];
@@ -32,7 +32,7 @@ struct running {
 };
 
 struct answering {
-    struct running running[TURN_THREADS];
+    struct running_turn running[TURN_THREADS];
 };
 
 int answering_open(struct gateway *self, struct ethos_error *error)
@@ -41,10 +41,10 @@ int answering_open(struct gateway *self, struct ethos_error *error)
     return self->answering ? ETHOS_OK : err_nomem(error);
 }
 
-static void release_running(struct running *running)
+static void release_running(struct running_turn *running)
 {
     str_release(&running->text);
-    *running = (struct running){0};
+    *running = (struct running_turn){0};
 }
 
 void answering_close(struct gateway *self)
@@ -54,7 +54,7 @@ void answering_close(struct gateway *self)
     free(self->answering);
 }
 
-static struct running *find_running(struct gateway *self, int64_t row)
+static struct running_turn *find_running(struct gateway *self, int64_t row)
 {
     for (size_t i = 0; i < TURN_THREADS; i++)
         if (self->answering->running[i].row == row)
@@ -66,7 +66,7 @@ void answering_abort(struct gateway *self, const char *adapter, const char *chat
                      const char *thread)
 {
     for (size_t i = 0; i < TURN_THREADS; i++) {
-        const struct running *running = &self->answering->running[i];
+        const struct running_turn *running = &self->answering->running[i];
         if (running->row != 0 && strcmp(running->channel->ops->platform, adapter) == 0 &&
             strcmp(running->chat, chat) == 0 && strcmp(running->thread, thread) == 0)
             turn_threads_abort(self->turns, running->row);
@@ -76,7 +76,8 @@ void answering_abort(struct gateway *self, const char *adapter, const char *chat
 /* ---- what the chat has ------------------------------------------------------------------------- */
 
 /* The chat that a conversation began in, should the platform have given it another id. */
-static void find_chat(struct gateway *self, const struct inbox_row *row, char out[CHANNEL_MAX_ID])
+static void find_original_chat(struct gateway *self, const struct inbox_row *row,
+                               char out[CHANNEL_MAX_ID])
 {
     char name[CHANNEL_MAX_ID + 16], before[CHANNEL_MAX_CURSOR] = "";
     snprintf(name, sizeof name, "alias:%s", row->chat);
@@ -85,11 +86,11 @@ static void find_chat(struct gateway *self, const struct inbox_row *row, char ou
 }
 
 /* A value that is kept for a chat: the moment its conversation began, its model. */
-static void chat_value(struct gateway *self, const char *kind, const struct inbox_row *row,
-                       char out[CHANNEL_MAX_CURSOR])
+static void read_chat_value(struct gateway *self, const char *kind, const struct inbox_row *row,
+                            char out[CHANNEL_MAX_CURSOR])
 {
     char chat[CHANNEL_MAX_ID], name[2 * CHANNEL_MAX_ID + 32];
-    find_chat(self, row, chat);
+    find_original_chat(self, row, chat);
     snprintf(name, sizeof name, "%s:%s/%s", kind, chat, row->thread);
     channel_db_cursor_read(self->db, row->adapter, name, out, NULL);
 }
@@ -98,7 +99,7 @@ static int store_chat_value(struct gateway *self, const char *kind, const struct
                             const char *value, struct ethos_error *error)
 {
     char chat[CHANNEL_MAX_ID], name[2 * CHANNEL_MAX_ID + 32];
-    find_chat(self, row, chat);
+    find_original_chat(self, row, chat);
     snprintf(name, sizeof name, "%s:%s/%s", kind, chat, row->thread);
     return channel_db_cursor_store(self->db, row->adapter, name, value, error);
 }
@@ -106,22 +107,22 @@ static int store_chat_value(struct gateway *self, const char *kind, const struct
 /* ---- answers ----------------------------------------------------------------------------------- */
 
 /* In a group an answer names its message; where that is usual, always. */
-static const char *add_reply_to(struct gateway *self, const struct inbox_row *row, int64_t part)
+static const char *choose_reply_to(struct gateway *self, const struct inbox_row *row, int64_t part)
 {
     const struct channel *channel = gateway_channel(self, row->adapter);
     bool always = channel && channel->ops->limits->replies;
     return always || (!row->direct && part == 1) ? row->msg : NULL;
 }
 
-static int add_part(struct gateway *self, const struct inbox_row *row, int64_t part,
-                    struct ethos_view text, struct ethos_error *error)
+static int queue_answer_part(struct gateway *self, const struct inbox_row *row, int64_t part,
+                             struct ethos_view text, struct ethos_error *error)
 {
     const struct outbox_entry entry = {.turn = row->turn,
                                        .part = part,
                                        .adapter = row->adapter,
                                        .chat = row->chat,
                                        .thread = row->thread,
-                                       .reply_to = add_reply_to(self, row, part),
+                                       .reply_to = choose_reply_to(self, row, part),
                                        .subject = *row->subject ? row->subject : NULL,
                                        .direct = row->direct,
                                        .final = true,
@@ -131,8 +132,9 @@ static int add_part(struct gateway *self, const struct inbox_row *row, int64_t p
     return outbox_add(self->db, &entry, error);
 }
 
-static int add_parts(struct gateway *self, const struct channel *channel,
-                     const struct inbox_row *row, struct ethos_view text, struct ethos_error *error)
+static int queue_answer_parts(struct gateway *self, const struct channel *channel,
+                              const struct inbox_row *row, struct ethos_view text,
+                              struct ethos_error *error)
 {
     struct splitter splitter;
     struct str part;
@@ -144,29 +146,31 @@ static int add_parts(struct gateway *self, const struct channel *channel,
             break;
         if (number == SPLIT_MAX_PARTS && !view_blank(splitter.rest))
             str_adds(&part, CUT_NOTE);
-        code = str_code(&part) == ETHOS_OK ? add_part(self, row, number, str_view(&part), error)
-                                           : err_nomem(error);
+        code = str_code(&part) == ETHOS_OK
+                   ? queue_answer_part(self, row, number, str_view(&part), error)
+                   : err_nomem(error);
     }
     str_release(&part);
     return code;
 }
 
 /* The answer is in the outbox, and the message answered, or neither. */
-static int add_answer(struct gateway *self, const struct channel *channel,
-                      const struct inbox_row *row, struct ethos_view text, const char *state,
-                      struct ethos_error *error)
+static int queue_answer(struct gateway *self, const struct channel *channel,
+                        const struct inbox_row *row, struct ethos_view text, const char *state,
+                        struct ethos_error *error)
 {
     int code = channel_db_begin(self->db, error);
     if (code != ETHOS_OK)
         return code;
-    code = add_parts(self, channel, row, view_blank(text) ? VIEW("(no answer)") : text, error);
+    code = queue_answer_parts(self, channel, row, view_blank(text) ? VIEW("(no answer)") : text,
+                              error);
     if (code == ETHOS_OK)
         code = inbox_set_state(self->db, row->id, state, self->now_ms, error);
     return channel_db_end(self->db, code, error);
 }
 
 /* The text in the place of an answer: for an owner with the reason. */
-static void add_failure(const struct turn_outcome *outcome, bool is_owner, struct str *out)
+static void append_failure(const struct turn_outcome *outcome, bool is_owner, struct str *out)
 {
     const struct ethos_error *error = &outcome->error;
     if (out->size > 0)
@@ -179,7 +183,7 @@ static void add_failure(const struct turn_outcome *outcome, bool is_owner, struc
         str_adds(out, "[There is no answer now. Send it again later.]");
 }
 
-static int finish_turn(struct gateway *self, const struct running *running,
+static int finish_turn(struct gateway *self, const struct running_turn *running,
                        const struct turn_outcome *outcome, struct ethos_error *error)
 {
     char since[32];
@@ -193,13 +197,13 @@ static int finish_turn(struct gateway *self, const struct running *running,
             view_of(outcome->text.data,
                     outcome->text.size < text.ceiling / 2 ? outcome->text.size : text.ceiling / 2));
     if (outcome->code != ETHOS_OK)
-        add_failure(outcome, running->is_owner, &text);
+        append_failure(outcome, running->is_owner, &text);
     code = channel_db_begin(self->db, error);
     if (code == ETHOS_OK) {
         snprintf(since, sizeof since, "%" PRId64, outcome->has_changed ? outcome->began_ms : 0);
         if (!outcome->is_aborted || running->has_preview)
-            code = add_answer(self, running->channel, &row, str_view(&text),
-                              outcome->code == ETHOS_OK ? "answered" : "failed", error);
+            code = queue_answer(self, running->channel, &row, str_view(&text),
+                                outcome->code == ETHOS_OK ? "answered" : "failed", error);
         else // "Stopped." was said, and nothing of the answer is there
             code = inbox_set_state(self->db, row.id, "failed", self->now_ms, error);
         if (code == ETHOS_OK && (outcome->has_changed || running->is_command))
@@ -221,7 +225,7 @@ static void collect_outcomes(struct gateway *self)
     struct turn_outcome outcome;
     while (turn_threads_outcome(self->turns, &outcome)) {
         struct ethos_error error = {0};
-        struct running *running = find_running(self, outcome.row);
+        struct running_turn *running = find_running(self, outcome.row);
         gateway_reach("outcome");
         if (running && finish_turn(self, running, &outcome, &error) != ETHOS_OK)
             gateway_log(self, "an answer cannot be recorded: %s", error.text);
@@ -233,7 +237,7 @@ static void collect_outcomes(struct gateway *self)
 
 /* ---- while an answer is being written ---------------------------------------------------------- */
 
-static void store_preview(struct gateway *self, struct running *running)
+static void store_preview(struct gateway *self, struct running_turn *running)
 {
     struct str shown;
     str_init(&shown, 2 * (size_t)CHANNEL_MAX_TEXT);
@@ -257,7 +261,7 @@ static void store_preview(struct gateway *self, struct running *running)
     str_release(&shown);
 }
 
-static int64_t show_progress(struct gateway *self, struct running *running)
+static int64_t show_progress(struct gateway *self, struct running_turn *running)
 {
     const struct channel_limits *limits = running->channel->ops->limits;
     unsigned edit_ms = running->direct ? limits->edit_ms : limits->group_edit_ms;
@@ -281,17 +285,17 @@ static int64_t show_progress(struct gateway *self, struct running *running)
 
 /* ---- starting ---------------------------------------------------------------------------------- */
 
-static struct running *begin_running(struct gateway *self, struct channel *channel,
-                                     const struct inbox_row *row)
+static struct running_turn *begin_running(struct gateway *self, struct channel *channel,
+                                          const struct inbox_row *row)
 {
-    struct running *running = find_running(self, 0);
+    struct running_turn *running = find_running(self, 0);
     if (!running)
         return NULL;
-    *running = (struct running){.row = row->id,
-                                .channel = channel,
-                                .direct = row->direct,
-                                .preview_ms = self->clock_ms + PREVIEW_MS,
-                                .typing_ms = self->clock_ms};
+    *running = (struct running_turn){.row = row->id,
+                                     .channel = channel,
+                                     .direct = row->direct,
+                                     .preview_ms = self->clock_ms + PREVIEW_MS,
+                                     .typing_ms = self->clock_ms};
     snprintf(running->chat, sizeof running->chat, "%s", row->chat);
     snprintf(running->thread, sizeof running->thread, "%s", row->thread);
     snprintf(running->turn, sizeof running->turn, "%s", row->turn);
@@ -309,10 +313,10 @@ static int start_turn(struct gateway *self, struct channel *channel, const struc
     struct str key;
     const struct channel_settings *settings = &channel->settings;
     bool has_memory = strcmp(role, ROLE_GUEST) != 0 && (row->direct || settings->group_memory);
-    chat_value(self, "session", row, moment);
-    chat_value(self, "model", row, model);
-    chat_value(self, "undo", row, undo);
-    find_chat(self, row, chat);
+    read_chat_value(self, "session", row, moment);
+    read_chat_value(self, "model", row, model);
+    read_chat_value(self, "undo", row, undo);
+    find_original_chat(self, row, chat);
     str_init(&key, 4 * CHANNEL_MAX_ID);
     int code = agent_session_chat_key(channel->ops->platform, channel->bot, chat, row->thread,
                                       strtoll(moment, NULL, 10), &key) == ETHOS_OK
@@ -338,7 +342,7 @@ static int start_turn(struct gateway *self, struct channel *channel, const struc
         .resumes = resumes,
         .is_command = is_command,
         .undo_ms = strtoll(undo, NULL, 10)};
-    struct running *running = code == ETHOS_OK ? begin_running(self, channel, row) : NULL;
+    struct running_turn *running = code == ETHOS_OK ? begin_running(self, channel, row) : NULL;
     if (running) {
         running->is_command = is_command;
         running->is_owner = start.is_owner;
@@ -380,7 +384,7 @@ static int answer_command(struct gateway *self, const struct channel *channel,
         command_help(role, &text);
     }
     if (code == ETHOS_OK)
-        code = add_answer(self, channel, row, str_view(&text), "answered", error);
+        code = queue_answer(self, channel, row, str_view(&text), "answered", error);
     str_release(&text);
     return code;
 }
@@ -415,8 +419,8 @@ static int begin_message(struct gateway *self, const struct inbox_row *row, bool
     if (is_command && !in_thread)
         return answer_command(self, channel, row, role, command, rest, error);
     if (in_thread && resumes) // it may have been done
-        return add_answer(self, channel, row, VIEW("This was interrupted. Look, and say it again."),
-                          "failed", error);
+        return queue_answer(self, channel, row,
+                            VIEW("This was interrupted. Look, and say it again."), "failed", error);
     code = inbox_set_state(self->db, row->id, "running", self->now_ms, error);
     gateway_reach("running");
     if (code != ETHOS_OK)
@@ -428,8 +432,8 @@ static int begin_message(struct gateway *self, const struct inbox_row *row, bool
 }
 
 /* The next row to be answered: those that were interrupted first. */
-static int next_row(struct gateway *self, struct inbox_row *out, bool *out_resumes,
-                    struct ethos_error *error)
+static int find_next_row(struct gateway *self, struct inbox_row *out, bool *out_resumes,
+                         struct ethos_error *error)
 {
     int code = ETHOS_NOTFOUND;
     *out_resumes = true;
@@ -452,7 +456,7 @@ static void start_turns(struct gateway *self)
         struct inbox_row row;
         struct ethos_error error = {0};
         bool resumes;
-        code = next_row(self, &row, &resumes, &error);
+        code = find_next_row(self, &row, &resumes, &error);
         if (code != ETHOS_OK)
             break;
         code = begin_message(self, &row, resumes, &error);
@@ -468,7 +472,7 @@ int64_t answering_step(struct gateway *self)
     collect_outcomes(self);
     start_turns(self);
     for (size_t i = 0; i < TURN_THREADS; i++) {
-        struct running *running = &self->answering->running[i];
+        struct running_turn *running = &self->answering->running[i];
         int64_t due = running->row != 0 ? show_progress(self, running) : NEVER;
         next = due < next ? due : next;
     }

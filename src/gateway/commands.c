@@ -52,7 +52,7 @@ bool command_parse(struct ethos_view text, const struct command **out, struct et
     return true;
 }
 
-static int role_rank(const char *role)
+static int rank_role(const char *role)
 {
     return strcmp(role, ROLE_OWNER) == 0     ? 3
            : strcmp(role, ROLE_TRUSTED) == 0 ? 2
@@ -62,7 +62,7 @@ static int role_rank(const char *role)
 
 bool command_is_allowed(const struct command *command, const char *role)
 {
-    return role_rank(role) >= role_rank(command->role);
+    return rank_role(role) >= rank_role(command->role);
 }
 
 void command_help(const char *role, struct str *out)
@@ -74,17 +74,6 @@ void command_help(const char *role, struct str *out)
 }
 
 /* ---- operations -------------------------------------------------------------------------------- */
-
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
-static long long number_of(const json_t *object, const char *name)
-{
-    return (long long)json_integer_value(json_object_get(object, name));
-}
 
 /*
  * Takes args. The result is released by the caller in any case. guarded: of what a model may read; a person's own
@@ -106,8 +95,8 @@ static int run_operation_as(const struct command_call *call, const char *name, j
     return code;
 }
 
-static int run_operation(const struct command_call *call, const char *name, json_t *args,
-                         struct op_result *result, struct ethos_error *error)
+static int run_guarded_operation(const struct command_call *call, const char *name, json_t *args,
+                                 struct op_result *result, struct ethos_error *error)
 {
     return run_operation_as(call, name, args, true, result, error);
 }
@@ -119,10 +108,10 @@ static int show_memory(const struct command_call *call, struct ethos_view rest, 
     size_t index;
     json_t *row;
     struct op_result result;
-    int code = run_operation(call, "memory.list", json_object(), &result, error);
+    int code = run_guarded_operation(call, "memory.list", json_object(), &result, error);
     json_array_foreach (json_object_get(result.json, "files"), index, row)
         str_printf(out, "%s%s, %lld characters\n%.*s\n", out->size > 0 ? "\n" : "",
-                   text_of(row, "key"), number_of(row, "chars"),
+                   json_cstr(row, "key"), json_int(row, "chars"),
                    VIEW_ARG(view_trim_end(json_view(row, "shown"))));
     if (code == ETHOS_OK && out->size == 0)
         str_adds(out, "Memory is empty.");
@@ -141,11 +130,11 @@ static int search_memory(const struct command_call *call, struct ethos_view quer
         str_adds(out, "Say what to look for: /recall deploy on Fridays");
         return ETHOS_OK;
     }
-    int code = run_operation(call, "memory.search", json_pack("{s:o}", "query", json_text(query)),
-                             &result, error);
+    int code = run_guarded_operation(call, "memory.search",
+                                     json_pack("{s:o}", "query", json_text(query)), &result, error);
     json_array_foreach (json_object_get(result.json, "hits"), index, row)
-        str_printf(out, "%s%s: %s", out->size > 0 ? "\n" : "", text_of(row, "key"),
-                   text_of(row, "snippet"));
+        str_printf(out, "%s%s: %s", out->size > 0 ? "\n" : "", json_cstr(row, "key"),
+                   json_cstr(row, "snippet"));
     if (code == ETHOS_OK && out->size == 0)
         str_adds(out, "Nothing found.");
     op_result_release(&result);
@@ -159,10 +148,10 @@ static int undo_store(const struct command_call *call, const char *store, struct
     char since[CLOCK_ISO_SIZE];
     struct op_result result;
     clock_iso(call->undo_ms, since);
-    int code = run_operation(call, "memory.undo",
-                             json_pack("{s:s, s:b, s:s, s:s}", "store", store, "all", 1, "session",
-                                       call->session, "since", since),
-                             &result, error);
+    int code = run_guarded_operation(call, "memory.undo",
+                                     json_pack("{s:s, s:b, s:s, s:s}", "store", store, "all", 1,
+                                               "session", call->session, "since", since),
+                                     &result, error);
     if (code == ETHOS_OK)
         str_printf(out, "%s%s", out->size > 0 ? " and in " : "Undone in ",
                    strcmp(store, "user") == 0 ? "USER.md" : "MEMORY.md");
@@ -195,8 +184,8 @@ static int show_usage(const struct command_call *call, struct ethos_view rest, s
     const json_t *row = json_object_get(json_object_get(result.json, "session"), "usage");
     if (code == ETHOS_OK)
         str_printf(out, "Turns: %lld, tokens in: %lld, out: %lld",
-                   number_of(json_object_get(result.json, "session"), "turnCount"),
-                   number_of(row, "inputTokens"), number_of(row, "outputTokens"));
+                   json_int(json_object_get(result.json, "session"), "turnCount"),
+                   json_int(row, "inputTokens"), json_int(row, "outputTokens"));
     double cost = json_number_value(json_object_get(row, "estimatedCostUsd"));
     if (code == ETHOS_OK && cost > 0)
         str_printf(out, ", cost: $%.4f", cost);
@@ -217,9 +206,9 @@ static int list_personalities(const struct command_call *call, struct str *out,
     agent_session_release(&session);
     if (code != ETHOS_OK)
         return code;
-    code = run_operation(call, "personalities.list", json_object(), &result, error);
+    code = run_guarded_operation(call, "personalities.list", json_object(), &result, error);
     json_array_foreach (json_object_get(result.json, "items"), index, row)
-        str_printf(out, "\n%s %s", text_of(row, "id"), text_of(row, "description"));
+        str_printf(out, "\n%s %s", json_cstr(row, "id"), json_cstr(row, "description"));
     op_result_release(&result);
     return code;
 }
@@ -231,9 +220,9 @@ static int choose_personality(const struct command_call *call, struct ethos_view
     (void)out_model;
     if (name.size == 0)
         return list_personalities(call, out, error);
-    int code = run_operation(call, "personalities.get", json_pack("{s:o}", "id", json_text(name)),
-                             &result, error);
-    const char *id = text_of(json_object_get(result.json, "personality"), "id");
+    int code = run_guarded_operation(call, "personalities.get",
+                                     json_pack("{s:o}", "id", json_text(name)), &result, error);
+    const char *id = json_cstr(json_object_get(result.json, "personality"), "id");
     if (code == ETHOS_OK)
         code = agent_session_set_personality(call->ethos, call->session, id, error);
     if (code == ETHOS_OK)

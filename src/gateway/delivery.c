@@ -12,10 +12,9 @@
 #include "base/err.h"
 #include "base/system/os.h"
 #include "base/view.h"
+#include "gateway/adapters/platform_api.h"
 #include "gateway/internal.h"
 
-#define BACKOFF_MIN_MS 1000
-#define BACKOFF_MAX_MS 60000
 #define LONG_WAIT_MS 60000    /* a wait after which there are no previews for a while */
 #define NO_PREVIEW_MS 3600000 /* that while */
 #define PACE_MS 3600000       /* for which an idle chat is remembered */
@@ -35,8 +34,8 @@ struct chat_pace {
 
 /* ---- chats ------------------------------------------------------------------------------------- */
 
-static struct chat_pace *find_pace(struct gateway *self, const struct channel *channel,
-                                   const char *chat)
+static struct chat_pace *find_or_add_pace(struct gateway *self, const struct channel *channel,
+                                          const char *chat)
 {
     for (struct chat_pace *pace = self->paces; pace; pace = pace->next)
         if (pace->channel == channel && strcmp(pace->chat, chat) == 0)
@@ -52,7 +51,7 @@ static struct chat_pace *find_pace(struct gateway *self, const struct channel *c
     return pace;
 }
 
-static void forget_paces(struct gateway *self, bool all)
+static void drop_idle_paces(struct gateway *self, bool all)
 {
     for (struct chat_pace **at = &self->paces; *at;) {
         struct chat_pace *pace = *at;
@@ -70,7 +69,7 @@ static void forget_paces(struct gateway *self, bool all)
 
 bool delivery_may_preview(struct gateway *self, const struct channel *channel, const char *chat)
 {
-    const struct chat_pace *pace = find_pace(self, channel, chat);
+    const struct chat_pace *pace = find_or_add_pace(self, channel, chat);
     return pace && gateway_can_send(channel) && self->clock_ms >= pace->preview_ms;
 }
 
@@ -86,7 +85,7 @@ void delivery_close(struct gateway *self)
 {
     for (size_t i = 0; i < GATEWAY_MAX_SENDING; i++)
         str_release(&self->tries[i].text);
-    forget_paces(self, true);
+    drop_idle_paces(self, true);
 }
 
 /* ---- tries ------------------------------------------------------------------------------------- */
@@ -101,11 +100,7 @@ static struct delivery_try *find_try(struct gateway *self, int64_t row)
 
 static int64_t backoff_ms(int64_t attempts)
 {
-    uint32_t random = 0;
-    int64_t most = (int64_t)BACKOFF_MIN_MS << (attempts < 6 ? attempts : 6);
-    most = most > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : most;
-    os_random(&random, sizeof random);
-    return BACKOFF_MIN_MS / 2 + (int64_t)(random % (uint64_t)most);
+    return API_BACKOFF_MIN_MS / 2 + api_backoff_ms((unsigned)attempts);
 }
 
 void delivery_report_unsent(struct gateway *self, const struct outbox_row *row)
@@ -124,7 +119,7 @@ void delivery_report_unsent(struct gateway *self, const struct outbox_row *row)
 }
 
 /* The end of a row that is not sent. */
-static int end_unsent(struct gateway *self, const struct outbox_row *row, const char *state)
+static int end_unsent_row(struct gateway *self, const struct outbox_row *row, const char *state)
 {
     struct outbox_row now;
     int code = outbox_set_state(self->db, row->id, state, self->now_ms, NULL);
@@ -140,8 +135,8 @@ static int postpone_row(struct gateway *self, const struct outbox_row *row, int6
     return outbox_postpone(self->db, row->id, self->now_ms + wait_ms, NULL);
 }
 
-static int note_later(struct gateway *self, struct delivery_try *try, const struct outbox_row *row,
-                      int64_t wait_ms)
+static int handle_later_result(struct gateway *self, struct delivery_try *try,
+                               const struct outbox_row *row, int64_t wait_ms)
 {
     try->pace->send_ms = try->pace->edit_ms = self->clock_ms + wait_ms;
     try->pace->preview_ms = self->clock_ms + (wait_ms > LONG_WAIT_MS ? NO_PREVIEW_MS : wait_ms);
@@ -150,8 +145,8 @@ static int note_later(struct gateway *self, struct delivery_try *try, const stru
 }
 
 /* Nobody knows whether it arrived. The platform may know it when it comes again, or can be asked; else a person decides. */
-static int note_doubt(struct gateway *self, const struct delivery_try *try,
-                      const struct outbox_row *row)
+static int handle_unknown_result(struct gateway *self, const struct delivery_try *try,
+                                 const struct outbox_row *row)
 {
     const struct channel_adapter_ops *ops = try->channel->ops;
     if (try->edits)
@@ -161,12 +156,12 @@ static int note_doubt(struct gateway *self, const struct delivery_try *try,
     if (self->now_ms < row->sent_ms + ops->limits->same_ms)
         return postpone_row(self, row, backoff_ms(row->attempts));
     return ops->probe ? outbox_set_doubtful(self->db, row->id, self->now_ms + PROBE_MS, NULL)
-                      : end_unsent(self, row, "unknown");
+                      : end_unsent_row(self, row, "unknown");
 }
 
 /* What the platform says about a send that was in doubt. */
-static int note_probed(struct gateway *self, struct delivery_try *try, const struct outbox_row *row,
-                       const struct channel_sent *sent)
+static int handle_probe_result(struct gateway *self, struct delivery_try *try,
+                               const struct outbox_row *row, const struct channel_sent *sent)
 {
     switch (sent->result) {
     case CHANNEL_SENT:
@@ -175,18 +170,18 @@ static int note_probed(struct gateway *self, struct delivery_try *try, const str
     case CHANNEL_NOT_SENT:
         return outbox_send_anew(self->db, row->id, self->now_ms, NULL);
     case CHANNEL_LATER:
-        return note_later(self, try, row, sent->wait_ms);
+        return handle_later_result(self, try, row, sent->wait_ms);
     default:
-        return end_unsent(self, row, "unknown");
+        return end_unsent_row(self, row, "unknown");
     }
 }
 
 /* An edit can be repeated safely; what was not sent, too; all else that is doubtful cannot. */
-static int note_result(struct gateway *self, struct delivery_try *try, const struct outbox_row *row,
-                       const struct channel_sent *sent)
+static int handle_result(struct gateway *self, struct delivery_try *try,
+                         const struct outbox_row *row, const struct channel_sent *sent)
 {
     if (try->probes)
-        return note_probed(self, try, row, sent);
+        return handle_probe_result(self, try, row, sent);
     switch (sent->result) {
     case CHANNEL_SENT:
         return outbox_set_shown(self->db, row->id, str_view(&try->text), sent->remote, self->now_ms,
@@ -194,25 +189,25 @@ static int note_result(struct gateway *self, struct delivery_try *try, const str
     case CHANNEL_NOT_SENT:
         return postpone_row(self, row, backoff_ms(row->attempts));
     case CHANNEL_LATER:
-        return note_later(self, try, row, sent->wait_ms);
+        return handle_later_result(self, try, row, sent->wait_ms);
     case CHANNEL_GONE:
         return try->is_preview ? outbox_drop_preview(self->db, row->id, NULL)
                                : outbox_begin_anew(self->db, row->id, NULL);
     case CHANNEL_UNKNOWN:
-        return note_doubt(self, try, row);
+        return handle_unknown_result(self, try, row);
     case CHANNEL_REFUSED:
         try->pace->preview_ms = self->clock_ms + NO_PREVIEW_MS;
         if (try->is_preview)
-            return try->edits ? postpone_row(self, row, BACKOFF_MAX_MS)
+            return try->edits ? postpone_row(self, row, API_BACKOFF_MAX_MS)
                               : outbox_drop_preview(self->db, row->id, NULL);
-        return end_unsent(self, row, "failed");
+        return end_unsent_row(self, row, "failed");
     }
     return ETHOS_INTERNAL;
 }
 
 /* The platform wants a pause. */
-static void note_pace(struct gateway *self, struct delivery_try *try,
-                      const struct channel_sent *sent)
+static void apply_requested_pause(struct gateway *self, struct delivery_try *try,
+                                  const struct channel_sent *sent)
 {
     int64_t until = self->clock_ms + sent->wait_ms;
     if (sent->wait_ms <= 0)
@@ -239,12 +234,12 @@ void delivery_ended(struct channel *channel, int64_t id, const struct channel_se
                                                         : "not sent",
                         sent->problem && *sent->problem ? ": " : "",
                         sent->problem ? sent->problem : "");
-        if (note_result(self, try, &row, sent) != ETHOS_OK)
+        if (handle_result(self, try, &row, sent) != ETHOS_OK)
             gateway_log(self, "message %lld: its end cannot be recorded", (long long)id);
         outbox_row_release(&row);
     }
     gateway_reach("shown");
-    note_pace(self, try, sent);
+    apply_requested_pause(self, try, sent);
     try->pace->sending--;
     str_release(&try->text);
     *try = (struct delivery_try){0};
@@ -254,7 +249,7 @@ void delivery_ended(struct channel *channel, int64_t id, const struct channel_se
 /* ---- choosing ---------------------------------------------------------------------------------- */
 
 /* What is to be sent in this step; rows are only looked at, while they are read. */
-struct choice {
+struct delivery_choice {
     struct gateway *gateway;
     struct {
         int64_t row;
@@ -264,14 +259,14 @@ struct choice {
     int64_t next_ms;
 };
 
-static void wait_until(struct choice *choice, int64_t ms)
+static void limit_wait(struct delivery_choice *choice, int64_t ms)
 {
     choice->next_ms = ms < choice->next_ms ? ms : choice->next_ms;
 }
 
 /* When a row may go out, by the clock. */
-static int64_t due_of(const struct gateway *self, const struct channel *channel,
-                      const struct chat_pace *pace, const struct outbox_row *row, bool edits)
+static int64_t find_due_time(const struct gateway *self, const struct channel *channel,
+                             const struct chat_pace *pace, const struct outbox_row *row, bool edits)
 {
     int64_t due = edits && !row->final ? pace->edit_ms : pace->send_ms;
     int64_t postponed = row->not_before_ms > self->now_ms
@@ -283,10 +278,10 @@ static int64_t due_of(const struct gateway *self, const struct channel *channel,
 
 static int choose_row(void *arg, const struct outbox_row *row)
 {
-    struct choice *choice = arg;
+    struct delivery_choice *choice = arg;
     struct gateway *self = choice->gateway;
     struct channel *channel = gateway_channel(self, row->adapter);
-    struct chat_pace *pace = channel ? find_pace(self, channel, row->chat) : NULL;
+    struct chat_pace *pace = channel ? find_or_add_pace(self, channel, row->chat) : NULL;
     bool edits = strcmp(row->state, "live") == 0;
     if (!pace || !gateway_can_send(channel) || pace->is_blocked)
         return ETHOS_OK;
@@ -298,17 +293,17 @@ static int choose_row(void *arg, const struct outbox_row *row)
     }
     if (!row->final && self->clock_ms < pace->preview_ms)
         return ETHOS_OK;
-    int64_t due = due_of(self, channel, pace, row, edits);
+    int64_t due = find_due_time(self, channel, pace, row, edits);
     pace->is_blocked = row->final || !edits;
     if (due > self->clock_ms) {
-        wait_until(choice, due);
+        limit_wait(choice, due);
     } else if (choice->count < MAX_SENDS && find_try(self, 0)) {
         choice->sends[choice->count].row = row->id;
         choice->sends[choice->count++].pace = pace;
         pace->is_blocked = true;
         channel->send_ms = self->clock_ms + channel->ops->limits->all_ms;
     } else {
-        wait_until(choice, self->clock_ms);
+        limit_wait(choice, self->clock_ms);
     }
     return ETHOS_OK;
 }
@@ -357,13 +352,13 @@ static void send_row(struct gateway *self, struct chat_pace *pace, const struct 
 
 int64_t delivery_step(struct gateway *self)
 {
-    struct choice choice = {.gateway = self, .next_ms = NEVER};
+    struct delivery_choice choice = {.gateway = self, .next_ms = NEVER};
     if (!self->outbox_changed && self->clock_ms < self->delivery_ms)
         return self->delivery_ms;
     self->outbox_changed = false;
-    forget_paces(self, false);
+    drop_idle_paces(self, false);
     if (outbox_each_open(self->db, choose_row, &choice, NULL) != ETHOS_OK)
-        return self->clock_ms + BACKOFF_MIN_MS;
+        return self->clock_ms + API_BACKOFF_MIN_MS;
     for (size_t i = 0; i < choice.count; i++) {
         struct outbox_row row;
         if (outbox_read(self->db, choice.sends[i].row, &row, NULL) == ETHOS_OK) {

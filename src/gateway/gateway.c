@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent/home.h"
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/hash.h"
@@ -128,7 +129,7 @@ static void store_state(struct channel *channel)
     channel_db_cursor_store(channel->gateway->db, channel->ops->platform, "state", value, NULL);
 }
 
-static void note_bot(struct channel *channel)
+static void store_bot_name(struct channel *channel)
 {
     const char *bot = channel->adapter ? channel->adapter->bot : "";
     if (!*bot || strcmp(bot, channel->bot) == 0)
@@ -143,7 +144,7 @@ static void host_state(void *arg, enum channel_state state, const char *why)
 {
     struct channel *channel = arg;
     struct gateway *self = channel->gateway;
-    note_bot(channel);
+    store_bot_name(channel);
     self->outbox_changed = true; // what waited may go out now
     if (channel->state == state && strcmp(channel->why, why ? why : "") == 0)
         return;
@@ -212,7 +213,7 @@ static int read_secrets(const struct channel *channel, const struct channel_plat
 }
 
 /* Whether they are others than those that it was opened with last. */
-static bool note_secrets(struct channel *channel, const struct secrets *secrets)
+static bool update_secrets_hash(struct channel *channel, const struct secrets *secrets)
 {
     char hash[HASH_HEX_SIZE];
     struct digest digest;
@@ -226,14 +227,14 @@ static bool note_secrets(struct channel *channel, const struct secrets *secrets)
 }
 
 /* An adapter without a secret waits for it; the others go on. */
-static void open_adapter(struct channel *channel)
+static void reopen_adapter(struct channel *channel)
 {
     char why[256];
     struct ethos_error error = {0};
     struct secrets secrets;
     const struct channel_platform *platform = channel_platform_find(channel->ops->platform);
     int code = read_secrets(channel, platform, &secrets, &error);
-    if (code == ETHOS_OK && !note_secrets(channel, &secrets)) {
+    if (code == ETHOS_OK && !update_secrets_hash(channel, &secrets)) {
         explicit_bzero(&secrets, sizeof secrets);
         return;
     }
@@ -279,7 +280,7 @@ static int add_channel(struct gateway *self, const struct channel_adapter_ops *o
     self->channel_count++;
     code = channel_db_cursor_read(self->db, ops->platform, "bot", channel->bot, error);
     if (code == ETHOS_OK)
-        open_adapter(channel);
+        reopen_adapter(channel);
     return code;
 }
 
@@ -295,7 +296,7 @@ static int add_channels(struct gateway *self, struct ethos_error *error)
     return code;
 }
 
-static int note_interrupted(void *arg, int64_t id)
+static int add_interrupted_row(void *arg, int64_t id)
 {
     struct gateway *self = arg;
     if (self->interrupted_count < GATEWAY_MAX_RUNNING)
@@ -311,14 +312,14 @@ static int report_row(void *arg, const struct outbox_row *row)
 }
 
 /* What the last process left. */
-static int recover(struct gateway *self, struct ethos_error *error)
+static int recover_rows(struct gateway *self, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && self->setup.adapters[i]; i++)
         code = outbox_recover(self->db, self->setup.adapters[i]->platform,
                               self->setup.adapters[i]->probe != NULL, self->now_ms, error);
     if (code == ETHOS_OK)
-        code = inbox_each_running(self->db, note_interrupted, self, error);
+        code = inbox_each_running(self->db, add_interrupted_row, self, error);
     if (code == ETHOS_OK)
         code = outbox_each_unsent(self->db, self->now_ms, report_row, self, error);
     self->outbox_changed = true;
@@ -345,7 +346,7 @@ int gateway_open(const struct gateway_setup *setup, int64_t now_ms, struct gatew
     if (code == ETHOS_OK)
         code = channel_db_open(home, true, &self->db, error);
     if (code == ETHOS_OK)
-        code = recover(self, error);
+        code = recover_rows(self, error);
     if (code == ETHOS_OK)
         code = add_channels(self, error);
     if (code == ETHOS_OK)
@@ -393,7 +394,7 @@ static int64_t step_adapters(struct gateway *self)
 }
 
 /* Other processes let people in, ask for a message to be sent again, and change keys.yaml. */
-static void check_changes(struct gateway *self)
+static void check_other_processes(struct gateway *self)
 {
     int64_t version = channel_db_version(self->db);
     if (version != self->db_version)
@@ -401,7 +402,7 @@ static void check_changes(struct gateway *self)
     self->db_version = version;
     for (size_t i = 0; i < self->channel_count; i++)
         if (self->channels[i].state == CHANNEL_FATAL)
-            open_adapter(&self->channels[i]);
+            reopen_adapter(&self->channels[i]);
     self->look_ms = self->clock_ms + LOOK_MS;
 }
 
@@ -409,17 +410,12 @@ static int run_maintenance(struct gateway *self, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     if (self->clock_ms >= self->look_ms)
-        check_changes(self);
+        check_other_processes(self);
     if (self->clock_ms >= self->upkeep_ms) {
         code = inbox_forget(self->db, self->now_ms, error);
         self->upkeep_ms = self->clock_ms + UPKEEP_MS;
     }
     return code;
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 void gateway_set_time(struct gateway *self, int64_t now_ms, int64_t clock_ms)
@@ -435,9 +431,9 @@ int gateway_step(struct gateway *self, int64_t now_ms, int64_t clock_ms, int64_t
     int code = run_maintenance(self, error);
     if (code != ETHOS_OK)
         return code;
-    int64_t next = earlier(self->look_ms, step_adapters(self));
-    next = earlier(next, answering_step(self));
-    next = earlier(next, delivery_step(self));
+    int64_t next = clock_earlier(self->look_ms, step_adapters(self));
+    next = clock_earlier(next, answering_step(self));
+    next = clock_earlier(next, delivery_step(self));
     *out_wait_ms = next > clock_ms ? next - clock_ms : 0;
     return ETHOS_OK;
 }

@@ -16,7 +16,7 @@
 #define MAX_PREVIEW 4096 /* bytes that are shown of what would be merged */
 
 /* An identity that asks, and one that is asked about. */
-struct link {
+struct identity_link {
     int64_t id;
     char a_platform[CHANNEL_MAX_NAME], a_sender[CHANNEL_MAX_ID];
     char b_platform[CHANNEL_MAX_NAME], b_sender[CHANNEL_MAX_ID];
@@ -26,8 +26,8 @@ struct link {
 /* ---- the identity map -------------------------------------------------------------------------- */
 
 /* Takes args. Release the result in any case. */
-static int run_operation(struct ethos *ethos, const char *name, json_t *args, bool dry_run,
-                         struct op_result *result, struct ethos_error *error)
+static int run_user_operation(struct ethos *ethos, const char *name, json_t *args, bool dry_run,
+                              struct op_result *result, struct ethos_error *error)
 {
     const struct ethos_request request = {.workspace = ""};
     struct op_call call = {.ethos = ethos,
@@ -42,10 +42,11 @@ static int run_operation(struct ethos *ethos, const char *name, json_t *args, bo
     return code;
 }
 
-static int find_local(struct ethos *ethos, char out[ETHOS_MAX_ID + 1], struct ethos_error *error)
+static int find_local_user(struct ethos *ethos, char out[ETHOS_MAX_ID + 1],
+                           struct ethos_error *error)
 {
     struct op_result result;
-    int code = run_operation(ethos, "users.list", json_object(), true, &result, error);
+    int code = run_user_operation(ethos, "users.list", json_object(), true, &result, error);
     snprintf(out, ETHOS_MAX_ID + 1, "%.*s", VIEW_ARG(json_view(result.json, "localUserId")));
     op_result_release(&result);
     return code;
@@ -55,7 +56,7 @@ static int find_user(struct ethos *ethos, const char *platform, const char *send
                      char out[ETHOS_MAX_ID + 1], struct ethos_error *error)
 {
     struct op_result result;
-    int code = run_operation(
+    int code = run_user_operation(
         ethos, "users.resolve",
         json_pack("{s:s, s:s}", "platform", platform, "platformUserId", sender), false, &result,
         error);
@@ -69,13 +70,13 @@ int link_owner(struct ethos *ethos, const char *platform, const char *sender,
 {
     char user[ETHOS_MAX_ID + 1];
     struct op_result result;
-    int code = find_local(ethos, user, error);
+    int code = find_local_user(ethos, user, error);
     if (code != ETHOS_OK)
         return code;
-    code = run_operation(ethos, "users.link",
-                         json_pack("{s:s, s:s, s:s, s:b}", "platform", platform, "platformUserId",
-                                   sender, "userId", user, "merge", 1),
-                         false, &result, error);
+    code = run_user_operation(ethos, "users.link",
+                              json_pack("{s:s, s:s, s:s, s:b}", "platform", platform,
+                                        "platformUserId", sender, "userId", user, "merge", 1),
+                              false, &result, error);
     op_result_release(&result);
     return code;
 }
@@ -93,8 +94,8 @@ static void add_merged_lines(struct ethos_view diff, struct str *out)
 }
 
 /* Links b to the person that a is; preview: what would be added to the profile. */
-static int join_identities(struct gateway *self, const struct link *link, struct str *preview,
-                           struct ethos_error *error)
+static int join_identities(struct gateway *self, const struct identity_link *link,
+                           struct str *preview, struct ethos_error *error)
 {
     char user[ETHOS_MAX_ID + 1], other[ETHOS_MAX_ID + 1], local[ETHOS_MAX_ID + 1];
     struct op_result result;
@@ -102,16 +103,16 @@ static int join_identities(struct gateway *self, const struct link *link, struct
     if (code == ETHOS_OK)
         code = find_user(self->ethos, link->b_platform, link->b_sender, other, error);
     if (code == ETHOS_OK)
-        code = find_local(self->ethos, local, error);
+        code = find_local_user(self->ethos, local, error);
     if (code != ETHOS_OK)
         return code;
     bool swaps = strcmp(other, local) == 0;
-    code = run_operation(self->ethos, "users.link",
-                         json_pack("{s:s, s:s, s:s, s:b}", "platform",
-                                   swaps ? link->a_platform : link->b_platform, "platformUserId",
-                                   swaps ? link->a_sender : link->b_sender, "userId",
-                                   swaps ? other : user, "merge", 1),
-                         preview, &result, error);
+    code = run_user_operation(self->ethos, "users.link",
+                              json_pack("{s:s, s:s, s:s, s:b}", "platform",
+                                        swaps ? link->a_platform : link->b_platform,
+                                        "platformUserId", swaps ? link->a_sender : link->b_sender,
+                                        "userId", swaps ? other : user, "merge", 1),
+                              preview, &result, error);
     if (code == ETHOS_OK && preview)
         add_merged_lines(str_view(&result.text), preview);
     op_result_release(&result);
@@ -120,7 +121,7 @@ static int join_identities(struct gateway *self, const struct link *link, struct
 
 /* ---- the two ----------------------------------------------------------------------------------- */
 
-static int read_link(struct gateway *self, const struct inbox_row *row, struct link *out,
+static int read_link(struct gateway *self, const struct inbox_row *row, struct identity_link *out,
                      struct ethos_error *error)
 {
     sqlite3_stmt *statement = NULL;
@@ -130,7 +131,7 @@ static int read_link(struct gateway *self, const struct inbox_row *row, struct l
         " WHERE ((a_platform=?1 AND a_sender=?2) OR (b_platform=?1 AND b_sender=?2))"
         " AND created_ms>?3 ORDER BY id DESC LIMIT 1",
         "tti", row->adapter, row->sender, self->now_ms - CODE_MS);
-    *out = (struct link){0};
+    *out = (struct identity_link){0};
     if (result == ETHOS_OK)
         result = channel_db_step(self->db, statement, error);
     if (result == SQLITE_ROW) {
@@ -148,7 +149,7 @@ static int read_link(struct gateway *self, const struct inbox_row *row, struct l
 }
 
 /* A line in the direct chat of an identity. */
-static void notify_identity(struct gateway *self, const struct link *link, bool to_a,
+static void notify_identity(struct gateway *self, const struct identity_link *link, bool to_a,
                             const char *kind, const char *text)
 {
     char name[OUTBOX_MAX_TURN];
@@ -163,8 +164,8 @@ static void notify_identity(struct gateway *self, const struct link *link, bool 
     gateway_queue_line(self, &place, name, view_str(text), NULL);
 }
 
-static int offer_code(struct gateway *self, const struct inbox_row *row, struct str *out,
-                      struct ethos_error *error)
+static int offer_link_code(struct gateway *self, const struct inbox_row *row, struct str *out,
+                           struct ethos_error *error)
 {
     char code[CODE_SIZE];
     int result = code_make(self->db, CODE_LINK, row->adapter, row->sender, self->now_ms, code,
@@ -178,7 +179,7 @@ static int propose_link(struct gateway *self, const struct inbox_row *row, const
                         struct str *out, struct ethos_error *error)
 {
     char line[1024];
-    struct link link = {0};
+    struct identity_link link = {0};
     struct str preview;
     int result = code_find(self->db, CODE_LINK, code, self->now_ms, true, link.a_platform,
                            link.a_sender, error);
@@ -216,7 +217,7 @@ static int propose_link(struct gateway *self, const struct inbox_row *row, const
 static int confirm_link(struct gateway *self, const struct inbox_row *row, struct str *out,
                         struct ethos_error *error)
 {
-    struct link link;
+    struct identity_link link;
     int code = read_link(self, row, &link, error);
     if (code != ETHOS_OK)
         return code;
@@ -252,7 +253,7 @@ int link_answer(struct gateway *self, const struct inbox_row *row, struct ethos_
         return ETHOS_OK;
     }
     if (rest.size == 0)
-        return offer_code(self, row, out, error);
+        return offer_link_code(self, row, out, error);
     if (view_eq_nocase(rest, VIEW("yes")))
         return confirm_link(self, row, out, error);
     if (code_parse(rest, code))

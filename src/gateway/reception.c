@@ -64,7 +64,7 @@ static int queue_line(struct reception *self, const char *kind, const char *text
 }
 
 /* Who speaks, in a group; further lines are indented, so that nobody speaks for somebody else. */
-static void add_speaker(const struct channel_message *message, struct str *out)
+static void append_speaker(const struct channel_message *message, struct str *out)
 {
     struct ethos_view name = view_str(message->name);
     name.size = utf8_head(name, MAX_NAME);
@@ -74,7 +74,7 @@ static void add_speaker(const struct channel_message *message, struct str *out)
     str_printf(out, " (%s): ", message->sender);
 }
 
-static void add_lines(struct ethos_view text, bool indents, struct str *out)
+static void append_message_lines(struct ethos_view text, bool indents, struct str *out)
 {
     struct ethos_view line;
     for (bool first = true; view_line(&text, &line); first = false) {
@@ -84,16 +84,16 @@ static void add_lines(struct ethos_view text, bool indents, struct str *out)
 }
 
 /* The message as the model gets it. */
-static int make_text(const struct channel_message *message, struct str *out)
+static int make_inbox_text(const struct channel_message *message, struct str *out)
 {
     struct ethos_view text = view_trim(view_str(message->text));
     bool commands = text.size > 0 && *text.data == '/';
     text.size = utf8_head(text, CHANNEL_MAX_TEXT / 4);
     if (!message->direct && !commands)
-        add_speaker(message, out);
+        append_speaker(message, out);
     if (message->begins && !commands && message->subject && *message->subject)
         str_printf(out, "Subject: %s\n\n", message->subject);
-    add_lines(text, !message->direct, out);
+    append_message_lines(text, !message->direct, out);
     if (message->has_files)
         str_printf(out, "%s" FILE_NOTE, text.size > 0 ? "\n\n" : "");
     return str_code(out);
@@ -102,7 +102,7 @@ static int make_text(const struct channel_message *message, struct str *out)
 /* ---- strangers --------------------------------------------------------------------------------- */
 
 /* One more wrong code; they are counted for an hour. */
-static void count_try(struct reception *self)
+static void count_wrong_code(struct reception *self)
 {
     struct contact *contact = &self->contact;
     if (contact->tries_ms + CODE_MS <= self->gateway->now_ms) {
@@ -112,7 +112,7 @@ static void count_try(struct reception *self)
     contact->tries++;
 }
 
-static bool has_tries(const struct reception *self)
+static bool has_tries_left(const struct reception *self)
 {
     return self->contact.tries < CODE_MAX_TRIES ||
            self->contact.tries_ms + CODE_MS <= self->gateway->now_ms;
@@ -127,7 +127,7 @@ static bool read_code(const char *text, char out[CODE_SIZE])
     return code_parse(view, out);
 }
 
-static int become_owner(struct reception *self, const char *code)
+static int claim_ownership(struct reception *self, const char *code)
 {
     char platform[CHANNEL_MAX_NAME], sender[CHANNEL_MAX_ID];
     const char *own = self->channel->ops->platform;
@@ -150,7 +150,7 @@ static int become_owner(struct reception *self, const char *code)
 }
 
 /* One line, then silence for a day. */
-static int offer_code(struct reception *self)
+static int offer_pair_code(struct reception *self)
 {
     char code[CODE_SIZE], line[MAX_LINE];
     struct contact *contact = &self->contact;
@@ -182,13 +182,13 @@ static int receive_stranger(struct reception *self)
         return refuse_message(self);
     snprintf(contact->adapter, sizeof contact->adapter, "%s", self->channel->ops->platform);
     snprintf(contact->chat, sizeof contact->chat, "%s", message->chat);
-    if (read_code(message->text, code) && has_tries(self)) {
-        int result = become_owner(self, code);
+    if (read_code(message->text, code) && has_tries_left(self)) {
+        int result = claim_ownership(self, code);
         if (result != ETHOS_NOTFOUND)
             return result;
-        count_try(self);
+        count_wrong_code(self);
     }
-    int result = offer_code(self);
+    int result = offer_pair_code(self);
     if (result == ETHOS_OK)
         result = contact_store(self->db, contact, self->error);
     return result == ETHOS_OK ? refuse_message(self) : result;
@@ -299,7 +299,7 @@ static int queue_message(struct reception *self)
         return code == ETHOS_OK ? refuse_message(self) : code;
     }
     str_init(&text, 2 * (size_t)CHANNEL_MAX_TEXT);
-    if (code == ETHOS_OK && make_text(message, &text) != ETHOS_OK)
+    if (code == ETHOS_OK && make_inbox_text(message, &text) != ETHOS_OK)
         code = err_nomem(self->error);
     if (code == ETHOS_OK)
         code = record_message(self, "new", str_view(&text));
@@ -383,7 +383,7 @@ static int receive_message(struct reception *self)
     if (!message->edited || strcmp(state, "new") != 0)
         return ETHOS_OK; // it came before
     str_init(&text, 2 * (size_t)CHANNEL_MAX_TEXT);
-    code = make_text(message, &text) == ETHOS_OK
+    code = make_inbox_text(message, &text) == ETHOS_OK
                ? inbox_edit(self->db, adapter, message->chat, message->msg, text.data, self->error)
                : err_nomem(self->error);
     str_release(&text);
@@ -391,7 +391,7 @@ static int receive_message(struct reception *self)
 }
 
 /* A known command that begins with !, as text with a slash; NULL: it is none. free() it. */
-static char *read_bang(const struct channel *channel, const char *text)
+static char *read_bang_command(const struct channel *channel, const char *text)
 {
     const struct command *command = NULL;
     struct ethos_view rest;
@@ -414,7 +414,7 @@ int reception_record(struct channel *channel, const struct channel_batch *batch,
         return code;
     for (size_t i = 0; code == ETHOS_OK && i < batch->count; i++) {
         struct channel_message message = batch->messages[i];
-        char *command = read_bang(channel, message.text);
+        char *command = read_bang_command(channel, message.text);
         message.text = command ? command : message.text;
         struct reception self = {.channel = channel,
                                  .gateway = gateway,

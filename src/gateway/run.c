@@ -20,7 +20,7 @@
 #define LONGEST_MS 60000 /* of one wait */
 #define SLEPT_MS 5000    /* the machine slept when it was away for longer */
 
-static void print_line(void *arg, const char *line)
+static void print_log_line(void *arg, const char *line)
 {
     const struct surface_start *start = arg;
     char now[CLOCK_ISO_SIZE];
@@ -39,17 +39,17 @@ struct loop {
 static void log_line(void *arg, const char *line)
 {
     const struct loop *loop = arg;
-    print_line((void *)loop->start, line);
+    print_log_line((void *)loop->start, line);
 }
 
-static void wake(void *arg)
+static void wake_loop(void *arg)
 {
     const struct loop *loop = arg;
     http_client_wake(loop->http);
 }
 
 /* In test builds, a file that says for how long the machine has slept besides. */
-static int64_t pretended_ms(void)
+static int64_t read_pretended_sleep_ms(void)
 {
     int64_t ms = 0;
 #ifdef ETHOS_TEST_HOOKS
@@ -64,17 +64,17 @@ static int64_t pretended_ms(void)
 }
 
 /* How long the machine has slept since it was started. */
-static int64_t slept_ms(void)
+static int64_t read_sleep_ms(void)
 {
     struct timespec boot, awake;
     clock_gettime(CLOCK_BOOTTIME, &boot);
     clock_gettime(CLOCK_MONOTONIC, &awake);
-    return pretended_ms() + (boot.tv_sec - awake.tv_sec) * 1000 +
+    return read_pretended_sleep_ms() + (boot.tv_sec - awake.tv_sec) * 1000 +
            (boot.tv_nsec - awake.tv_nsec) / 1000000;
 }
 
 /* What they say of time counts from now, not from the step before the wait for them. */
-static void take_answers(struct gateway *gateway, const struct loop *loop)
+static void deliver_answers_now(struct gateway *gateway, const struct loop *loop)
 {
     gateway_set_time(gateway, os_now_ms(), os_monotonic_ms());
     http_client_deliver(loop->http);
@@ -83,7 +83,7 @@ static void take_answers(struct gateway *gateway, const struct loop *loop)
 static int run_loop(struct gateway *gateway, struct loop *loop, int signal_fd,
                     struct ethos_error *error)
 {
-    int64_t slept = slept_ms(), wait = 0;
+    int64_t slept = read_sleep_ms(), wait = 0;
     int code = ETHOS_OK;
     while (code == ETHOS_OK) {
         if (shutdown_signal()) {
@@ -93,15 +93,15 @@ static int run_loop(struct gateway *gateway, struct loop *loop, int signal_fd,
                 break;
             signal_fd = -1;
         }
-        if (slept_ms() - slept > SLEPT_MS)
+        if (read_sleep_ms() - slept > SLEPT_MS)
             gateway_woken(gateway);
-        slept = slept_ms();
+        slept = read_sleep_ms();
         code = gateway_step(gateway, os_now_ms(), os_monotonic_ms(), &wait, error);
         if (code != ETHOS_OK)
             break;
-        take_answers(gateway, loop);
+        deliver_answers_now(gateway, loop);
         http_client_wait(loop->http, signal_fd, (int)(wait < LONGEST_MS ? wait : LONGEST_MS));
-        take_answers(gateway, loop);
+        deliver_answers_now(gateway, loop);
     }
     return code;
 }
@@ -123,7 +123,7 @@ int gateway_run(const struct surface_start *start, struct ethos_error *error)
                                         .adapters = channel_adapters,
                                         .http = loop.http,
                                         .log = log_line,
-                                        .wake = wake,
+                                        .wake = wake_loop,
                                         .arg = &loop};
     if (code == ETHOS_OK)
         code = gateway_open(&setup, os_now_ms(), &gateway, error);

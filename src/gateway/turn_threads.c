@@ -26,7 +26,7 @@
 enum run_state { RUN_FREE, RUN_RUNNING, RUN_ENDED };
 
 /* One turn. What another thread may look at is under the mutex. */
-struct run {
+struct turn_run {
     struct turn_threads *threads;
     enum run_state state;
     struct turn_start start; /* with texts of its own */
@@ -43,12 +43,12 @@ struct turn_threads {
     pthread_mutex_t mutex;
     pthread_cond_t ended;
     unsigned running;
-    struct run runs[TURN_THREADS];
+    struct turn_run runs[TURN_THREADS];
 };
 
 /* ---- the answer as it comes -------------------------------------------------------------------- */
 
-static void append_shown(struct run *run, struct ethos_view text, bool begins_again)
+static void append_shown_text(struct turn_run *run, struct ethos_view text, bool begins_again)
 {
     struct turn_threads *self = run->threads;
     pthread_mutex_lock(&self->mutex);
@@ -62,20 +62,20 @@ static void append_shown(struct run *run, struct ethos_view text, bool begins_ag
         self->setup.wake(self->setup.wake_arg);
 }
 
-static void note_event(void *arg, const struct agent_event *event)
+static void handle_agent_event(void *arg, const struct agent_event *event)
 {
-    struct run *run = arg;
+    struct turn_run *run = arg;
     struct turn_outcome *outcome = &run->outcome;
     switch (event->kind) {
     case AGENT_TEXT:
-        append_shown(run, event->text, false);
+        append_shown_text(run, event->text, false);
         break;
     case AGENT_RESTART:
-        append_shown(run, (struct ethos_view){0}, true);
+        append_shown_text(run, (struct ethos_view){0}, true);
         break;
     case AGENT_TOOL_END:
         if (run->shown.size > 0)
-            append_shown(run, VIEW("\n\n"), false);
+            append_shown_text(run, VIEW("\n\n"), false);
         break;
     case AGENT_DONE:
         str_add(&outcome->text, event->text);
@@ -101,7 +101,7 @@ static int open_model(const struct turn_threads *self, struct ethos *ethos, cons
                                   : configured_model_open(ethos, personality, override, out, error);
 }
 
-static int ask_model(struct run *run, struct ethos *ethos, const struct ethos_request *request,
+static int ask_model(struct turn_run *run, struct ethos *ethos, const struct ethos_request *request,
                      const char *session, struct ethos_error *error)
 {
     const struct turn_start *start = &run->start;
@@ -135,12 +135,12 @@ static int ask_model(struct run *run, struct ethos *ethos, const struct ethos_re
                                             .turn_id = start->turn,
                                             .resumes = start->resumes,
                                             .abort_fd = run->abort_fd};
-    code = agent_turn(&setup, &question, note_event, run, error);
+    code = agent_turn(&setup, &question, handle_agent_event, run, error);
     model->ops->close(model);
     return code;
 }
 
-static void run_turn(struct run *run)
+static void answer_start(struct turn_run *run)
 {
     const struct turn_start *start = &run->start;
     struct turn_outcome *outcome = &run->outcome;
@@ -171,9 +171,9 @@ static void run_turn(struct run *run)
 
 static void *run_thread(void *arg)
 {
-    struct run *run = arg;
+    struct turn_run *run = arg;
     struct turn_threads *self = run->threads;
-    run_turn(run);
+    answer_start(run);
     pthread_mutex_lock(&self->mutex);
     if (run->outcome.code != ETHOS_OK && run->outcome.text.size == 0)
         str_add(&run->outcome.text, str_view(&run->shown));
@@ -186,7 +186,7 @@ static void *run_thread(void *arg)
 }
 
 /* Signals are for the first thread alone. */
-static bool start_thread(struct run *run)
+static bool start_run_thread(struct turn_run *run)
 {
     pthread_attr_t attr;
     pthread_t thread;
@@ -204,7 +204,7 @@ static bool start_thread(struct run *run)
 
 /* ---- starting ---------------------------------------------------------------------------------- */
 
-static void clear_run(struct run *run)
+static void clear_run(struct turn_run *run)
 {
     for (size_t i = 0; i < sizeof run->texts / sizeof *run->texts; i++)
         free(run->texts[i]);
@@ -213,11 +213,11 @@ static void clear_run(struct run *run)
         close(run->abort_fd);
     str_release(&run->shown);
     str_release(&run->outcome.text);
-    *run = (struct run){.threads = run->threads, .abort_fd = -1};
+    *run = (struct turn_run){.threads = run->threads, .abort_fd = -1};
 }
 
 /* False: no memory. */
-static bool copy_start(struct run *run, const struct turn_start *start)
+static bool copy_start(struct turn_run *run, const struct turn_start *start)
 {
     const char **texts[] = {&run->start.turn,   &run->start.session_key, &run->start.platform,
                             &run->start.sender, &run->start.personality, &run->start.workspace,
@@ -236,7 +236,7 @@ static bool copy_start(struct run *run, const struct turn_start *start)
     return copied && text;
 }
 
-static struct run *find_run(struct turn_threads *self, enum run_state state, int64_t row)
+static struct turn_run *find_run(struct turn_threads *self, enum run_state state, int64_t row)
 {
     for (size_t i = 0; i < TURN_THREADS; i++)
         if (self->runs[i].state == state && (row == 0 || self->runs[i].start.row == row))
@@ -248,7 +248,7 @@ int turn_threads_start(struct turn_threads *self, const struct turn_start *start
                        struct ethos_error *error)
 {
     pthread_mutex_lock(&self->mutex);
-    struct run *run = find_run(self, RUN_FREE, 0);
+    struct turn_run *run = find_run(self, RUN_FREE, 0);
     pthread_mutex_unlock(&self->mutex);
     if (!run)
         return err_set(error, ETHOS_BUSY, "as many turns run as may");
@@ -263,7 +263,7 @@ int turn_threads_start(struct turn_threads *self, const struct turn_start *start
     run->state = RUN_RUNNING;
     self->running++;
     pthread_mutex_unlock(&self->mutex);
-    if (copied && start_thread(run))
+    if (copied && start_run_thread(run))
         return ETHOS_OK;
     pthread_mutex_lock(&self->mutex);
     self->running--;
@@ -280,7 +280,7 @@ unsigned turn_threads_running(struct turn_threads *self)
     return running;
 }
 
-static void abort_run(const struct run *run)
+static void abort_run(const struct turn_run *run)
 {
     const uint64_t one = 1;
     (void)!write(run->abort_fd, &one, sizeof one);
@@ -289,7 +289,7 @@ static void abort_run(const struct run *run)
 void turn_threads_abort(struct turn_threads *self, int64_t row)
 {
     pthread_mutex_lock(&self->mutex);
-    const struct run *run = find_run(self, RUN_RUNNING, row);
+    const struct turn_run *run = find_run(self, RUN_RUNNING, row);
     if (run)
         abort_run(run);
     pthread_mutex_unlock(&self->mutex);
@@ -298,7 +298,7 @@ void turn_threads_abort(struct turn_threads *self, int64_t row)
 bool turn_threads_text(struct turn_threads *self, int64_t row, struct str *out)
 {
     pthread_mutex_lock(&self->mutex);
-    struct run *run = find_run(self, RUN_RUNNING, row);
+    struct turn_run *run = find_run(self, RUN_RUNNING, row);
     bool news = run && run->has_news;
     if (news) {
         str_clear(out);
@@ -312,7 +312,7 @@ bool turn_threads_text(struct turn_threads *self, int64_t row, struct str *out)
 bool turn_threads_outcome(struct turn_threads *self, struct turn_outcome *out)
 {
     pthread_mutex_lock(&self->mutex);
-    struct run *run = find_run(self, RUN_ENDED, 0);
+    struct turn_run *run = find_run(self, RUN_ENDED, 0);
     if (run) {
         *out = run->outcome;
         str_init(&run->outcome.text, 1); // its content is the caller's now
@@ -332,7 +332,7 @@ int turn_threads_new(const struct turn_threads_setup *setup, struct turn_threads
     pthread_mutex_init(&self->mutex, NULL);
     pthread_cond_init(&self->ended, NULL);
     for (size_t i = 0; i < TURN_THREADS; i++)
-        self->runs[i] = (struct run){.threads = self, .abort_fd = -1};
+        self->runs[i] = (struct turn_run){.threads = self, .abort_fd = -1};
     int code = shared_handles_new(&self->share, error);
     if (code != ETHOS_OK)
         turn_threads_free(self, true);

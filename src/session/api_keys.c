@@ -17,19 +17,19 @@
     "revoked_at TEXT) STRICT"
 
 /* A table of credentials and its statements. */
-struct table {
+struct credential_table {
     const char *name, *make;
     enum db_statement each, insert, revoke, use;
 };
 
-static const struct table tables[] = {
+static const struct credential_table tables[] = {
     {"api_keys", MAKE_TABLE("api_keys"), DB_KEYS, DB_INSERT_KEY, DB_REVOKE_KEY, DB_USE_KEY},
     {"browsers", MAKE_TABLE("browsers"), DB_BROWSERS, DB_INSERT_BROWSER, DB_REVOKE_BROWSER,
      DB_USE_BROWSER},
 };
 #define TABLES (sizeof tables / sizeof *tables)
 
-static const struct table *table_of(const char *prefix)
+static const struct credential_table *table_of(const char *prefix)
 {
     return &tables[view_starts(view_str(prefix), VIEW(ETHOS_BROWSER_PREFIX))];
 }
@@ -49,26 +49,26 @@ int keys_present(struct db *self, const char *table, struct ethos_error *error)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static const char *column(sqlite3_stmt *statement, int at)
+static const char *column_text(sqlite3_stmt *statement, int at)
 {
     return (const char *)sqlite3_column_text(statement, at);
 }
 
 static struct ethos_key key_row(sqlite3_stmt *statement)
 {
-    return (struct ethos_key){.prefix = column(statement, 0),
-                              .hash = column(statement, 1),
-                              .name = column(statement, 2),
-                              .scopes = column(statement, 3),
-                              .origins = column(statement, 4),
+    return (struct ethos_key){.prefix = column_text(statement, 0),
+                              .hash = column_text(statement, 1),
+                              .name = column_text(statement, 2),
+                              .scopes = column_text(statement, 3),
+                              .origins = column_text(statement, 4),
                               .agent = sqlite3_column_int(statement, 5),
-                              .created_at = column(statement, 6),
-                              .last_used_at = column(statement, 7),
-                              .revoked_at = column(statement, 8)};
+                              .created_at = column_text(statement, 6),
+                              .last_used_at = column_text(statement, 7),
+                              .revoked_at = column_text(statement, 8)};
 }
 
-static int table_each(struct db *self, const struct table *table, ethos_key_fn *each, void *arg,
-                      struct ethos_error *error)
+static int table_each(struct db *self, const struct credential_table *table, ethos_key_fn *each,
+                      void *arg, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = keys_present(self, table->name, error);
@@ -120,13 +120,13 @@ int keys_version(struct ethos_sessions *sessions, uint64_t *out_version, struct 
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int insert(struct db *self, const struct ethos_key *key, struct ethos_error *error)
+static int insert_api_key(struct db *self, const struct ethos_key *key, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     const char *texts[] = {key->prefix,  key->hash,       key->name,         key->scopes,
                            key->origins, key->created_at, key->last_used_at, key->revoked_at};
     const int count = sizeof texts / sizeof *texts;
-    const struct table *table = table_of(key->prefix);
+    const struct credential_table *table = table_of(key->prefix);
     int code = db_exec(self, table->make, "make the table of keys", error);
     if (code == ETHOS_OK)
         code = db_prepare(self, table->insert, &statement, error);
@@ -147,7 +147,7 @@ int keys_add(struct ethos_sessions *sessions, const struct ethos_key *key,
     int code = form_key(key, self->host->now_ms(self->host->arg), &form, error);
     if (code == ETHOS_OK)
         code = db_begin(self, error);
-    return code == ETHOS_OK ? db_end(self, insert(self, &form.key, error), error) : code;
+    return code == ETHOS_OK ? db_end(self, insert_api_key(self, &form.key, error), error) : code;
 }
 
 /* Runs a statement about one row: its name, and the time of now. */
@@ -173,7 +173,7 @@ static int change_row(struct db *self, enum db_statement which, const char *name
 int keys_revoke(struct ethos_sessions *sessions, const char *prefix, struct ethos_error *error)
 {
     struct db *self = db_of(sessions);
-    const struct table *table = table_of(prefix);
+    const struct credential_table *table = table_of(prefix);
     int64_t changed = 0;
     int code = keys_present(self, table->name, error);
     if (code > 0)

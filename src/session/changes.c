@@ -31,18 +31,18 @@ struct known {
 };
 
 /* Open addressing; the size is a power of two and at most half of it is used. */
-struct table {
+struct session_table {
     struct known *slots;
     size_t size, count;
     int64_t first, last; /* rows; 0 while there is none */
 };
 
-struct follow {
+struct seen_sessions {
     bool begun;
     bool stale; /* something changed since the last comparison */
     int64_t version;
     int64_t next_ms; /* when to compare again, at the earliest */
-    struct table table;
+    struct session_table table;
     struct place {
         char id[ID_SIZE];
         int64_t row;
@@ -52,48 +52,49 @@ struct follow {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t print, const char *text, size_t size)
+static uint64_t add_to_fingerprint(uint64_t print, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         print = (print ^ (unsigned char)text[i]) * 0x100000001b3u;
     return (print ^ 0xff) * 0x100000001b3u;
 }
 
-static struct known *find_slot(const struct table *table, const char *id)
+static struct known *find_session_slot(const struct session_table *table, const char *id)
 {
-    size_t at = (size_t)mix(0xcbf29ce484222325u, id, strlen(id)) & (table->size - 1);
+    size_t at = (size_t)add_to_fingerprint(0xcbf29ce484222325u, id, strlen(id)) & (table->size - 1);
     while (*table->slots[at].id && strcmp(table->slots[at].id, id) != 0)
         at = (at + 1) & (table->size - 1);
     return &table->slots[at];
 }
 
-static const struct known *find(const struct table *table, const char *id)
+static const struct known *find_known_session(const struct session_table *table, const char *id)
 {
-    const struct known *slot = table->size ? find_slot(table, id) : NULL;
+    const struct known *slot = table->size ? find_session_slot(table, id) : NULL;
     return slot && *slot->id ? slot : NULL;
 }
 
-static bool grow(struct table *table)
+static bool grow_session_table(struct session_table *table)
 {
-    struct table larger = *table;
+    struct session_table larger = *table;
     larger.size = table->size ? 2 * table->size : 64;
     larger.slots = calloc(larger.size, sizeof *larger.slots);
     if (!larger.slots)
         return false;
     for (size_t i = 0; i < table->size; i++) {
         if (*table->slots[i].id)
-            *find_slot(&larger, table->slots[i].id) = table->slots[i];
+            *find_session_slot(&larger, table->slots[i].id) = table->slots[i];
     }
     free(table->slots);
     *table = larger;
     return true;
 }
 
-static int put(struct table *table, const struct known *known, struct ethos_error *error)
+static int put_known_session(struct session_table *table, const struct known *known,
+                             struct ethos_error *error)
 {
-    if (2 * (table->count + 1) > table->size && !grow(table))
+    if (2 * (table->count + 1) > table->size && !grow_session_table(table))
         return err_nomem(error);
-    struct known *slot = find_slot(table, known->id);
+    struct known *slot = find_session_slot(table, known->id);
     table->count += !*slot->id;
     *slot = *known;
     if (!table->first || known->row < table->first)
@@ -103,10 +104,10 @@ static int put(struct table *table, const struct known *known, struct ethos_erro
     return ETHOS_OK;
 }
 
-static void clear_followed(struct follow *self)
+static void clear_followed(struct seen_sessions *self)
 {
     free(self->table.slots);
-    *self = (struct follow){0};
+    *self = (struct seen_sessions){0};
 }
 
 void follow_free(struct db *self)
@@ -119,22 +120,23 @@ void follow_free(struct db *self)
 
 /* ---- one look -------------------------------------------------------------------------------- */
 
-struct look {
+struct session_comparison {
     struct db *db;
-    struct follow *follow;
+    struct seen_sessions *follow;
     ethos_follow_fn *each; /* NULL: nobody is told */
     void *arg;
 };
 
-static void tell(const struct look *look, const struct ethos_followed *followed)
+static void notify_follower(const struct session_comparison *look,
+                            const struct ethos_followed *followed)
 {
     if (look->each)
         look->each(look->arg, followed);
 }
 
-static void tell_lost(const struct look *look)
+static void tell_lost(const struct session_comparison *look)
 {
-    tell(look, &(struct ethos_followed){.what = "lost"});
+    notify_follower(look, &(struct ethos_followed){.what = "lost"});
 }
 
 /* False: an id that none of our calls could name. */
@@ -149,39 +151,42 @@ static bool read_known(sqlite3_stmt *statement, struct known *out)
     memcpy(out->id, id, size);
     for (int i = 0; i < SESSION_COLUMN_COUNT; i++) {
         const char *text = (const char *)sqlite3_column_text(statement, i);
-        out->print = mix(out->print, text, text ? (size_t)sqlite3_column_bytes(statement, i) : 0);
+        out->print = add_to_fingerprint(out->print, text,
+                                        text ? (size_t)sqlite3_column_bytes(statement, i) : 0);
     }
     return true;
 }
 
-static void tell_session(const struct look *look, sqlite3_stmt *statement, const char *what)
+static void tell_session(const struct session_comparison *look, sqlite3_stmt *statement,
+                         const char *what)
 {
     struct ethos_session session;
     session_row(statement, 0, &session);
-    tell(look, &(struct ethos_followed){
-                   .what = what, .id = session.id, .updated_at = session.updated_at});
+    notify_follower(look, &(struct ethos_followed){
+                              .what = what, .id = session.id, .updated_at = session.updated_at});
 }
 
 /* Compares a row with what `before` has of it; out gets it. An old row that nobody remembers is not news. */
-static int meet(const struct look *look, sqlite3_stmt *statement, const struct table *before,
-                bool spoken, struct table *out, struct ethos_error *error)
+static int compare_session_row(const struct session_comparison *look, sqlite3_stmt *statement,
+                               const struct session_table *before, bool spoken,
+                               struct session_table *out, struct ethos_error *error)
 {
     struct known now;
     if (!read_known(statement, &now))
         return ETHOS_OK;
-    const struct known *then = find(before, now.id);
+    const struct known *then = find_known_session(before, now.id);
     bool full = before->count >= FOLLOWED, old = full && now.row < before->first;
     if (then ? then->print != now.print : old && spoken)
         tell_session(look, statement, "updated");
     else if (!then && !old)
         tell_session(look, statement, "created");
-    return old && spoken ? ETHOS_OK : put(out, &now, error);
+    return old && spoken ? ETHOS_OK : put_known_session(out, &now, error);
 }
 
 /* ---- what is new ----------------------------------------------------------------------------- */
 
 /* The message of a row; false: an id that is longer than anybody's. */
-static bool read_place(sqlite3_stmt *statement, struct place *out)
+static bool read_message_id(sqlite3_stmt *statement, struct place *out)
 {
     const char *id = (const char *)sqlite3_column_text(statement, 0);
     size_t size = id ? strlen(id) : 0;
@@ -192,10 +197,10 @@ static bool read_place(sqlite3_stmt *statement, struct place *out)
     return true;
 }
 
-static void remember_message(struct follow *self, sqlite3_stmt *statement)
+static void remember_message(struct seen_sessions *self, sqlite3_stmt *statement)
 {
     struct place place;
-    if (!read_place(statement, &place))
+    if (!read_message_id(statement, &place))
         return;
     self->recent_count += self->recent_count < RECENT;
     memmove(&self->recent[1], &self->recent[0], (self->recent_count - 1) * sizeof place);
@@ -203,9 +208,10 @@ static void remember_message(struct follow *self, sqlite3_stmt *statement)
 }
 
 /* The row after which everything is new. -1: what was known is gone, and nobody can tell. */
-static int find_place(const struct look *look, int64_t *out, struct ethos_error *error)
+static int find_last_seen_row(const struct session_comparison *look, int64_t *out,
+                              struct ethos_error *error)
 {
-    const struct follow *self = look->follow;
+    const struct seen_sessions *self = look->follow;
     sqlite3_stmt *statement;
     *out = self->recent_count ? -1 : 0;
     for (size_t i = 0; *out < 0 && i < self->recent_count; i++) {
@@ -224,9 +230,10 @@ static int find_place(const struct look *look, int64_t *out, struct ethos_error 
 }
 
 /* The newest messages are known from now on; *out_row: the last of them. */
-static int begin_messages(const struct look *look, int64_t *out_row, struct ethos_error *error)
+static int begin_messages(const struct session_comparison *look, int64_t *out_row,
+                          struct ethos_error *error)
 {
-    struct follow *self = look->follow;
+    struct seen_sessions *self = look->follow;
     sqlite3_stmt *statement;
     int code = db_prepare(look->db, DB_FOLLOW_LAST, &statement, error);
     if (code != ETHOS_OK)
@@ -237,13 +244,13 @@ static int begin_messages(const struct look *look, int64_t *out_row, struct etho
     while ((code = db_step(look->db, statement, "follow messages", error)) == SQLITE_ROW) {
         if (*out_row == 0)
             *out_row = sqlite3_column_int64(statement, 1);
-        self->recent_count += read_place(statement, &self->recent[self->recent_count]);
+        self->recent_count += read_message_id(statement, &self->recent[self->recent_count]);
     }
     return code < 0 ? code : ETHOS_OK;
 }
 
 /* Tells the messages after *place, which moves on. */
-static int tell_messages(const struct look *look, int64_t *place, bool *out_more,
+static int tell_messages(const struct session_comparison *look, int64_t *place, bool *out_more,
                          struct ethos_error *error)
 {
     sqlite3_stmt *statement;
@@ -260,7 +267,7 @@ static int tell_messages(const struct look *look, int64_t *place, bool *out_more
             .role = (const char *)sqlite3_column_text(statement, 3),
         };
         if (followed.message && followed.id && followed.role)
-            tell(look, &followed);
+            notify_follower(look, &followed);
         remember_message(look->follow, statement);
         *place = sqlite3_column_int64(statement, 1);
         count++;
@@ -270,9 +277,10 @@ static int tell_messages(const struct look *look, int64_t *place, bool *out_more
 }
 
 /* Sessions with messages of these rows, and those that are new. */
-static int tell_spoken(const struct look *look, int64_t from, int64_t to, struct ethos_error *error)
+static int tell_spoken(const struct session_comparison *look, int64_t from, int64_t to,
+                       struct ethos_error *error)
 {
-    struct table *table = &look->follow->table;
+    struct session_table *table = &look->follow->table;
     sqlite3_stmt *statement;
     int code = db_prepare(look->db, DB_FOLLOW_SPOKEN, &statement, error);
     if (code != ETHOS_OK)
@@ -281,7 +289,7 @@ static int tell_spoken(const struct look *look, int64_t from, int64_t to, struct
     sqlite3_bind_int64(statement, 2, to);
     sqlite3_bind_int64(statement, 3, table->last);
     while ((code = db_step(look->db, statement, "follow sessions", error)) == SQLITE_ROW) {
-        code = meet(look, statement, table, true, table, error);
+        code = compare_session_row(look, statement, table, true, table, error);
         if (code != ETHOS_OK) {
             sqlite3_reset(statement);
             return code;
@@ -291,9 +299,10 @@ static int tell_spoken(const struct look *look, int64_t from, int64_t to, struct
 }
 
 /* All that was known is gone, mostly with its session. Where those rows were there may be others by now. */
-static int find_place_anew(const struct look *look, int64_t *out, struct ethos_error *error)
+static int find_place_anew(const struct session_comparison *look, int64_t *out,
+                           struct ethos_error *error)
 {
-    const struct follow *self = look->follow;
+    const struct seen_sessions *self = look->follow;
     int64_t oldest = self->recent[self->recent_count - 1].row;
     int code = begin_messages(look, out, error);
     if (code == ETHOS_OK && *out >= oldest)
@@ -301,10 +310,11 @@ static int find_place_anew(const struct look *look, int64_t *out, struct ethos_e
     return code;
 }
 
-static int tell_new(const struct look *look, bool *out_more, struct ethos_error *error)
+static int tell_new(const struct session_comparison *look, bool *out_more,
+                    struct ethos_error *error)
 {
     int64_t from, to;
-    int code = find_place(look, &from, error);
+    int code = find_last_seen_row(look, &from, error);
     if (code == ETHOS_OK && from < 0)
         code = find_place_anew(look, &from, error);
     to = from;
@@ -315,7 +325,8 @@ static int tell_new(const struct look *look, bool *out_more, struct ethos_error 
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-static int read_sessions(const struct look *look, struct table *out, struct ethos_error *error)
+static int read_sessions(const struct session_comparison *look, struct session_table *out,
+                         struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = db_prepare(look->db, DB_FOLLOW_SESSIONS, &statement, error);
@@ -323,7 +334,7 @@ static int read_sessions(const struct look *look, struct table *out, struct etho
         return code;
     sqlite3_bind_int(statement, 1, FOLLOWED);
     while ((code = db_step(look->db, statement, "follow sessions", error)) == SQLITE_ROW) {
-        code = meet(look, statement, &look->follow->table, false, out, error);
+        code = compare_session_row(look, statement, &look->follow->table, false, out, error);
         if (code != ETHOS_OK) {
             sqlite3_reset(statement);
             return code;
@@ -333,21 +344,21 @@ static int read_sessions(const struct look *look, struct table *out, struct etho
 }
 
 /* What is not there any more, unless newer ones pushed it out of what is remembered. */
-static void tell_deleted(const struct look *look, const struct table *now)
+static void tell_deleted(const struct session_comparison *look, const struct session_table *now)
 {
-    const struct table *then = &look->follow->table;
+    const struct session_table *then = &look->follow->table;
     for (size_t i = 0; i < then->size; i++) {
         const struct known *known = &then->slots[i];
         bool beyond = now->count >= FOLLOWED && known->row < now->first;
-        if (*known->id && !beyond && !find(now, known->id))
-            tell(look, &(struct ethos_followed){.what = "deleted", .id = known->id});
+        if (*known->id && !beyond && !find_known_session(now, known->id))
+            notify_follower(look, &(struct ethos_followed){.what = "deleted", .id = known->id});
     }
 }
 
-static int compare(const struct look *look, struct ethos_error *error)
+static int compare_sessions(const struct session_comparison *look, struct ethos_error *error)
 {
-    struct follow *self = look->follow;
-    struct table now = {0};
+    struct seen_sessions *self = look->follow;
+    struct session_table now = {0};
     int64_t start = os_monotonic_ms();
     int code = read_sessions(look, &now, error);
     if (code != ETHOS_OK) {
@@ -365,19 +376,19 @@ static int compare(const struct look *look, struct ethos_error *error)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int begin(const struct look *look, struct ethos_error *error)
+static int remember_all_sessions(const struct session_comparison *look, struct ethos_error *error)
 {
-    const struct look quiet = {look->db, look->follow, NULL, NULL};
+    const struct session_comparison quiet = {look->db, look->follow, NULL, NULL};
     int64_t row;
     int code = begin_messages(&quiet, &row, error);
     if (code == ETHOS_OK)
-        code = compare(&quiet, error);
+        code = compare_sessions(&quiet, error);
     look->follow->begun = code == ETHOS_OK;
     return code;
 }
 
 /* Whether anybody wrote since the last call. Without a connection of its own that cannot be known. */
-static int has_changed(const struct look *look, bool *out, struct ethos_error *error)
+static int has_changed(const struct session_comparison *look, bool *out, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = db_prepare(look->db, DB_FOLLOW_VERSION, &statement, error);
@@ -393,26 +404,27 @@ static int has_changed(const struct look *look, bool *out, struct ethos_error *e
     return ETHOS_OK;
 }
 
-static int take(const struct look *look, unsigned *out_wait_ms, struct ethos_error *error)
+static int notify_changes(const struct session_comparison *look, unsigned *out_wait_ms,
+                          struct ethos_error *error)
 {
-    struct follow *self = look->follow;
+    struct seen_sessions *self = look->follow;
     bool changed = false, more = false;
     int code = has_changed(look, &changed, error);
     if (code == ETHOS_OK && !self->begun)
-        return begin(look, error);
+        return remember_all_sessions(look, error);
     self->stale = self->stale || changed;
     if (code == ETHOS_OK && self->stale)
         code = tell_new(look, &more, error);
     int64_t rest = self->next_ms - os_monotonic_ms();
     if (code == ETHOS_OK && self->stale && rest <= 0)
-        code = compare(look, error);
+        code = compare_sessions(look, error);
     if (code == ETHOS_OK && (self->stale || more))
         *out_wait_ms = more ? 1 : (unsigned)rest;
     return code;
 }
 
 /* Another database is in its place: what it has is not news, and what was known says nothing. */
-static void start_over(const struct look *look)
+static void start_over(const struct session_comparison *look)
 {
     bool begun = look->follow->begun;
     clear_followed(look->follow);
@@ -426,7 +438,7 @@ int sessions_follow(struct ethos_sessions *sessions, ethos_follow_fn *each, void
     struct db *self = db_of(sessions);
     if (!self->follow && !(self->follow = calloc(1, sizeof *self->follow)))
         return err_nomem(error);
-    const struct look look = {self, self->follow, each, arg};
+    const struct session_comparison look = {self, self->follow, each, arg};
     *out_wait_ms = 0;
     if (self->connection && db_moved(self)) {
         db_shut(self);
@@ -438,7 +450,7 @@ int sessions_follow(struct ethos_sessions *sessions, ethos_follow_fn *each, void
         return ETHOS_OK;
     }
     if (code == ETHOS_OK)
-        code = take(&look, out_wait_ms, error);
+        code = notify_changes(&look, out_wait_ms, error);
     if (self->network)
         db_shut(self); // its lock would keep everybody out
     return code;

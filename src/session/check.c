@@ -17,7 +17,7 @@
 #include "session/search/index.h"
 #include "session/search/search.h"
 
-struct check {
+struct database_check {
     struct db *db;
     bool fix;
     bool damaged; /* so that there is no use in looking further */
@@ -25,15 +25,17 @@ struct check {
     void *arg;
 };
 
-static void report(const struct check *check, enum ethos_severity severity, const char *subject,
-                   const char *problem, const char *remedy)
+static void report_database_finding(const struct database_check *check,
+                                    enum ethos_severity severity, const char *subject,
+                                    const char *problem, const char *remedy)
 {
     session_finding(check->each, check->arg, severity, subject, problem, remedy);
 }
 
-typedef void row_fn(struct check *check, sqlite3_stmt *row);
+typedef void row_fn(struct database_check *check, sqlite3_stmt *row);
 
-static int each_row(struct check *check, const char *sql, row_fn *each, struct ethos_error *error)
+static int each_row(struct database_check *check, const char *sql, row_fn *each,
+                    struct ethos_error *error)
 {
     sqlite3_stmt *statement = NULL;
     if (sqlite3_prepare_v2(check->db->connection, sql, -1, &statement, NULL) != SQLITE_OK)
@@ -45,7 +47,7 @@ static int each_row(struct check *check, const char *sql, row_fn *each, struct e
     return code < 0 ? code : ETHOS_OK;
 }
 
-static const char *text_of(sqlite3_stmt *row, int column)
+static const char *row_text(sqlite3_stmt *row, int column)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
     return text ? text : "";
@@ -54,18 +56,18 @@ static const char *text_of(sqlite3_stmt *row, int column)
 /* ---- the database ---------------------------------------------------------------------------- */
 
 /* What writing needs besides: without it, every append fails. */
-static int check_lock(struct check *check, struct ethos_error *error)
+static int check_lock(struct database_check *check, struct ethos_error *error)
 {
     struct ethos_error why = {0};
     (void)error;
     if (!check->db->read_only && db_check_lock(check->db, &why) != ETHOS_OK)
-        report(check, ETHOS_FINDING_ERROR, DB_LOCK, why.text,
-               "move it away; it is made when needed");
+        report_database_finding(check, ETHOS_FINDING_ERROR, DB_LOCK, why.text,
+                                "move it away; it is made when needed");
     return ETHOS_OK;
 }
 
 /* Every statement must fit. What an older program did not know is made by the next write. */
-static int check_tables(struct check *check, struct ethos_error *error)
+static int check_statements(struct database_check *check, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     enum schema_state schema = check->db->schema;
@@ -74,8 +76,9 @@ static int check_tables(struct check *check, struct ethos_error *error)
         return ETHOS_OK;
     if (schema != SCHEMA_WHOLE) {
         check->damaged = true;
-        report(check, ETHOS_FINDING_WARNING, DB_FILE, "parts of its schema are missing",
-               "they are made by the next write");
+        report_database_finding(check, ETHOS_FINDING_WARNING, DB_FILE,
+                                "parts of its schema are missing",
+                                "they are made by the next write");
         return ETHOS_OK;
     }
     int keys = keys_present(check->db, "api_keys", error);
@@ -86,38 +89,39 @@ static int check_tables(struct check *check, struct ethos_error *error)
     return browsers < 0 ? browsers : code;
 }
 
-static void report_page(struct check *check, sqlite3_stmt *row)
+static void report_page(struct database_check *check, sqlite3_stmt *row)
 {
-    if (strcmp(text_of(row, 0), "ok") == 0)
+    if (strcmp(row_text(row, 0), "ok") == 0)
         return;
     check->damaged = true;
-    report(check, ETHOS_FINDING_ERROR, DB_FILE, text_of(row, 0),
-           "keep a copy, then try: sqlite3 " DB_FILE " .recover");
+    report_database_finding(check, ETHOS_FINDING_ERROR, DB_FILE, row_text(row, 0),
+                            "keep a copy, then try: sqlite3 " DB_FILE " .recover");
 }
 
-static int check_pages(struct check *check, struct ethos_error *error)
+static int check_pages(struct database_check *check, struct ethos_error *error)
 {
     char sql[64];
     snprintf(sql, sizeof sql, "PRAGMA quick_check(%d)", SESSION_CHECK_SHOWN);
     return each_row(check, sql, report_page, error);
 }
 
-static void report_orphans(struct check *check, sqlite3_stmt *row)
+static void report_orphans(struct database_check *check, sqlite3_stmt *row)
 {
     char problem[200];
     snprintf(problem, sizeof problem, "what %" PRId64 " of the rows in %.80s belong to is gone",
-             (int64_t)sqlite3_column_int64(row, 1), text_of(row, 0));
-    report(check, ETHOS_FINDING_WARNING, DB_FILE, problem,
-           "nothing shows them; to see which: sqlite3 " DB_FILE " 'PRAGMA foreign_key_check'");
+             (int64_t)sqlite3_column_int64(row, 1), row_text(row, 0));
+    report_database_finding(check, ETHOS_FINDING_WARNING, DB_FILE, problem,
+                            "nothing shows them; to see which: sqlite3 " DB_FILE
+                            " 'PRAGMA foreign_key_check'");
 }
 
-static int check_links(struct check *check, struct ethos_error *error)
+static int check_links(struct database_check *check, struct ethos_error *error)
 {
     return each_row(check, "SELECT \"table\",count(*) FROM pragma_foreign_key_check GROUP BY 1",
                     report_orphans, error);
 }
 
-static int check_fulltext(struct check *check, struct ethos_error *error)
+static int check_fulltext(struct database_check *check, struct ethos_error *error)
 {
     bool agrees = false, mended = false;
     int code = fulltext_agrees(check->db, &agrees, error);
@@ -128,25 +132,25 @@ static int check_fulltext(struct check *check, struct ethos_error *error)
         if (code == ETHOS_OK)
             code = fulltext_agrees(check->db, &mended, error);
     }
-    report(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, DB_FILE,
-           "its full-text index messages_fts does not agree with the messages",
-           mended ? "made anew" : "ethos doctor --fix makes it anew");
+    report_database_finding(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, DB_FILE,
+                            "its full-text index messages_fts does not agree with the messages",
+                            mended ? "made anew" : "ethos doctor --fix makes it anew");
     return code;
 }
 
 /* ---- sequences ------------------------------------------------------------------------------- */
 
-static int take_message(struct session_check *sequence, sqlite3_stmt *row,
-                        struct ethos_error *error)
+static int check_message_order(struct session_check *sequence, sqlite3_stmt *row,
+                               struct ethos_error *error)
 {
-    const struct ethos_message message = {.role = text_of(row, 1),
+    const struct ethos_message message = {.role = row_text(row, 1),
                                           .content = VIEW(""),
                                           .tool_call_id = (const char *)sqlite3_column_text(row, 2),
                                           .tool_calls = (const char *)sqlite3_column_text(row, 3)};
-    return session_check_take(sequence, text_of(row, 0), &message, error);
+    return session_check_take(sequence, row_text(row, 0), &message, error);
 }
 
-static int check_sequences(struct check *check, struct ethos_error *error)
+static int check_sequences(struct database_check *check, struct ethos_error *error)
 {
     struct session_check sequence;
     sqlite3_stmt *statement;
@@ -155,7 +159,7 @@ static int check_sequences(struct check *check, struct ethos_error *error)
         return code;
     session_check_begin(&sequence, check->each, check->arg);
     while ((code = db_step(check->db, statement, "read messages", error)) == SQLITE_ROW) {
-        if ((code = take_message(&sequence, statement, error)) != ETHOS_OK)
+        if ((code = check_message_order(&sequence, statement, error)) != ETHOS_OK)
             break;
     }
     sqlite3_reset(statement);
@@ -165,7 +169,7 @@ static int check_sequences(struct check *check, struct ethos_error *error)
 
 /* ---- searching ------------------------------------------------------------------------------- */
 
-static int check_search(struct check *check, struct ethos_error *error)
+static int check_search(struct database_check *check, struct ethos_error *error)
 {
     struct search_state state;
     char problem[120];
@@ -180,19 +184,19 @@ static int check_search(struct check *check, struct ethos_error *error)
                  "%" PRIu64 " message%s edited since: searches may miss %s", state.edited,
                  state.edited == 1 ? " was" : "s were", state.edited == 1 ? "it" : "them");
     mended = check->fix && code == ETHOS_OK;
-    report(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, INDEX_FILE, problem,
-           mended ? "put right" : "ethos doctor --fix puts it right");
+    report_database_finding(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, INDEX_FILE,
+                            problem, mended ? "put right" : "ethos doctor --fix puts it right");
     return code;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-typedef int step_fn(struct check *check, struct ethos_error *error);
+typedef int step_fn(struct database_check *check, struct ethos_error *error);
 
-static int run_steps(struct check *check, struct ethos_error *error)
+static int run_steps(struct database_check *check, struct ethos_error *error)
 {
-    static step_fn *const steps[] = {check_lock,     check_tables,    check_pages, check_links,
-                                     check_fulltext, check_sequences, check_search};
+    static step_fn *const steps[] = {check_lock,     check_statements, check_pages, check_links,
+                                     check_fulltext, check_sequences,  check_search};
     int code = ETHOS_OK;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         if (code == ETHOS_OK && !check->damaged)
@@ -205,7 +209,8 @@ static int run_steps(struct check *check, struct ethos_error *error)
 int sessions_check(struct ethos_sessions *sessions, int fix, ethos_finding_fn *each, void *arg,
                    struct ethos_error *error)
 {
-    struct check check = {.db = db_of(sessions), .fix = fix != 0, .each = each, .arg = arg};
+    struct database_check check = {
+        .db = db_of(sessions), .fix = fix != 0, .each = each, .arg = arg};
     struct ethos_error why = {0};
     int code = db_ready(check.db, false, &why);
     if (code == ETHOS_NOTFOUND)
@@ -215,6 +220,7 @@ int sessions_check(struct ethos_sessions *sessions, int fix, ethos_finding_fn *e
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code != ETHOS_OK)
-        report(&check, ETHOS_FINDING_ERROR, DB_FILE, why.text, *why.hint ? why.hint : NULL);
+        report_database_finding(&check, ETHOS_FINDING_ERROR, DB_FILE, why.text,
+                                *why.hint ? why.hint : NULL);
     return ETHOS_OK;
 }

@@ -184,7 +184,7 @@ static bool is_network(const char *root)
     return false;
 }
 
-static int make_file(struct db *self, struct ethos_error *error)
+static int create_database_file(struct db *self, struct ethos_error *error)
 {
     int code = db_lock(self, error);
     if (code != ETHOS_OK)
@@ -222,7 +222,7 @@ static int check_file(struct db *self, bool create, struct ethos_error *error)
     if (os_fstatat(AT_FDCWD, self->path, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT && logged)
             return refuse_log(self, "missing", error);
-        return errno == ENOENT && create ? make_file(self, error)
+        return errno == ENOENT && create ? create_database_file(self, error)
                                          : err_errno(error, errno, self->path);
     }
     if (S_ISREG(st.st_mode) && st.st_size == 0 && logged)
@@ -277,7 +277,7 @@ static void configure(struct db *self)
     sqlite3_wal_hook(self->connection, note_log, self);
 }
 
-static int open_file(struct db *self)
+static int open_database_file(struct db *self)
 {
     const int flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
                       SQLITE_OPEN_EXRESCODE;
@@ -297,7 +297,8 @@ static int open_still(struct db *self)
     return sqlite3_open_v2(uri, &self->connection, flags, NULL);
 }
 
-static int connect(struct db *self, int (*open)(struct db *self), struct ethos_error *error)
+static int connect_database(struct db *self, int (*open)(struct db *self),
+                            struct ethos_error *error)
 {
     if (open(self) != SQLITE_OK)
         return db_fail(self, "open it", error);
@@ -353,7 +354,7 @@ static int make_ready(struct db *self, bool whole, struct ethos_error *error)
 }
 
 /* Holding the lock, before the first write. */
-static int settle(struct db *self, struct ethos_error *error)
+static int prepare_first_write(struct db *self, struct ethos_error *error)
 {
     bool whole = self->schema == SCHEMA_WHOLE;
     if (self->settled || (whole && mode_fits(self))) {
@@ -371,18 +372,18 @@ static int settle(struct db *self, struct ethos_error *error)
 /* Where no log can be made, a database without one is read as it is. */
 static int connect_anyhow(struct db *self, struct ethos_error *error)
 {
-    int code = connect(self, open_file, error);
+    int code = connect_database(self, open_database_file, error);
     int result = code == ETHOS_OK ? SQLITE_OK : sqlite3_errcode(self->connection) & 0xFF;
     if ((result != SQLITE_CANTOPEN && result != SQLITE_READONLY) || has_beside(self, "-wal") ||
         has_beside(self, "-journal"))
         return code;
     sqlite3_close(self->connection);
     self->connection = NULL;
-    return connect(self, open_still, error);
+    return connect_database(self, open_still, error);
 }
 
 /* Nothing is made for a reader: what is missing is stood in for, and no tables are no database. */
-static int look(struct db *self, bool create, struct ethos_error *error)
+static int inspect_database(struct db *self, bool create, struct ethos_error *error)
 {
     int code = schema_look(self, &self->schema, error);
     if (code != ETHOS_OK || create || self->schema == SCHEMA_WHOLE)
@@ -400,7 +401,7 @@ int db_ready(struct db *self, bool create, struct ethos_error *error)
     if (code == ETHOS_OK)
         code = connect_anyhow(self, error);
     if (code == ETHOS_OK)
-        code = look(self, create, error);
+        code = inspect_database(self, create, error);
     if (code != ETHOS_OK)
         db_shut(self);
     return code;
@@ -485,8 +486,8 @@ bool db_moved(struct db *self)
     return moved != 0;
 }
 
-static int run_kept(struct db *self, enum db_statement which, const char *what,
-                    struct ethos_error *error)
+static int run_prepared_statement(struct db *self, enum db_statement which, const char *what,
+                                  struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = db_prepare(self, which, &statement, error);
@@ -506,7 +507,7 @@ int db_hold(struct db *self, struct ethos_error *error)
         code = err_set(error, ETHOS_BUSY, DB_FILE " is being replaced");
     }
     if (code == ETHOS_OK)
-        code = settle(self, error);
+        code = prepare_first_write(self, error);
     if (code != ETHOS_OK && self->lock >= 0)
         db_unlock(self);
     return code;
@@ -517,7 +518,7 @@ int db_begin(struct db *self, struct ethos_error *error)
     int code = db_hold(self, error);
     if (code != ETHOS_OK)
         return code;
-    code = run_kept(self, DB_BEGIN, "begin", error);
+    code = run_prepared_statement(self, DB_BEGIN, "begin", error);
     if (code != ETHOS_OK)
         db_unlock(self);
     return code;
@@ -532,9 +533,9 @@ void db_checkpoint(struct db *self, int mode)
 int db_end(struct db *self, int code, struct ethos_error *error)
 {
     if (code == ETHOS_OK)
-        code = run_kept(self, DB_COMMIT, "commit", error);
+        code = run_prepared_statement(self, DB_COMMIT, "commit", error);
     if (code != ETHOS_OK && !sqlite3_get_autocommit(self->connection) &&
-        run_kept(self, DB_ROLLBACK, "roll back", NULL) != ETHOS_OK) {
+        run_prepared_statement(self, DB_ROLLBACK, "roll back", NULL) != ETHOS_OK) {
         db_shut(self); // without memory even that may fail; closing takes it back, and the lock
         return code;
     }

@@ -93,9 +93,9 @@ struct db {
     int64_t page_bytes;
     int64_t log_bytes; /* of the write-ahead log after the last commit */
     sqlite3_stmt *kept[DB_STATEMENTS];
-    struct search *search;           /* search/search.c's own: NULL until first use */
+    struct search_index *search;     /* search/search.c's own: NULL until first use */
     uint64_t opened;                 /* how often it was */
-    struct follow *follow;           /* changes.c's own: NULL until first use */
+    struct seen_sessions *follow;    /* changes.c's own: NULL until first use */
     sqlite3 *users;                  /* owners.c's own: NULL while there is no such file */
     int users_log;                   /* pages of its log after the last write */
     char user[ETHOS_MAX_ID + 1];     /* of the session at hand */

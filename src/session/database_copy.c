@@ -21,7 +21,7 @@
 #define OPEN_FLAGS                                                                                 \
     (SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE)
 
-static int fail(const char *path, sqlite3 *connection, int result, struct ethos_error *error)
+static int fail_copy(const char *path, sqlite3 *connection, int result, struct ethos_error *error)
 {
     int primary = result & 0xFF;
     const char *why = connection ? sqlite3_errmsg(connection) : sqlite3_errstr(result);
@@ -40,13 +40,13 @@ static int open_source(const char *path, uint32_t deadline_ms, sqlite3 **out,
 {
     int result = sqlite3_open_v2(path, out, OPEN_FLAGS | SQLITE_OPEN_READWRITE, NULL);
     if (result != SQLITE_OK)
-        return fail(path, *out, result, error);
+        return fail_copy(path, *out, result, error);
     sqlite3_db_config(*out, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_db_config(*out, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_wal_autocheckpoint(*out, 0);
     sqlite3_busy_timeout(*out, deadline_ms > INT_MAX ? INT_MAX : (int)deadline_ms);
     result = sqlite3_exec(*out, "PRAGMA mmap_size=0;PRAGMA query_only=1", NULL, NULL, NULL);
-    return result == SQLITE_OK ? ETHOS_OK : fail(path, *out, result, error);
+    return result == SQLITE_OK ? ETHOS_OK : fail_copy(path, *out, result, error);
 }
 
 /* The file is made here, so that nobody else can read it for a moment. */
@@ -60,7 +60,7 @@ static int open_target(const char *path, sqlite3 **out, struct ethos_error *erro
     if (result == SQLITE_OK)
         result = sqlite3_exec(*out, "PRAGMA synchronous=FULL;PRAGMA journal_mode=MEMORY", NULL,
                               NULL, NULL);
-    return result == SQLITE_OK ? ETHOS_OK : fail(path, *out, result, error);
+    return result == SQLITE_OK ? ETHOS_OK : fail_copy(path, *out, result, error);
 }
 
 static int copy_pages(const char *from, sqlite3 *source, sqlite3 *target, uint32_t deadline_ms,
@@ -69,7 +69,7 @@ static int copy_pages(const char *from, sqlite3 *source, sqlite3 *target, uint32
     int64_t end = os_monotonic_ms() + deadline_ms;
     sqlite3_backup *backup = sqlite3_backup_init(target, "main", source, "main");
     if (!backup)
-        return fail(from, target, sqlite3_errcode(target), error);
+        return fail_copy(from, target, sqlite3_errcode(target), error);
     int result;
     while ((result = sqlite3_backup_step(backup, -1)) == SQLITE_BUSY || result == SQLITE_LOCKED) {
         if (os_monotonic_ms() >= end)
@@ -78,8 +78,8 @@ static int copy_pages(const char *from, sqlite3 *source, sqlite3 *target, uint32
     }
     int finished = sqlite3_backup_finish(backup);
     if (result == SQLITE_DONE)
-        return finished == SQLITE_OK ? ETHOS_OK : fail(from, target, finished, error);
-    return fail(from, NULL, result, error);
+        return finished == SQLITE_OK ? ETHOS_OK : fail_copy(from, target, finished, error);
+    return fail_copy(from, NULL, result, error);
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static int open_still(const char *path, sqlite3 **out)
     return sqlite3_open_v2(uri, out, OPEN_FLAGS | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
 }
 
-static int check(const char *path, struct ethos_error *error)
+static int check_database_copy(const char *path, struct ethos_error *error)
 {
     sqlite3 *connection = NULL;
     sqlite3_stmt *statement = NULL;
@@ -110,7 +110,7 @@ static int check(const char *path, struct ethos_error *error)
                                             : NULL;
     int code = ETHOS_OK;
     if (result != SQLITE_ROW)
-        code = fail(path, connection, result, error);
+        code = fail_copy(path, connection, result, error);
     else if (!word || strcmp(word, "ok") != 0)
         code = err_set(error, ETHOS_CORRUPT, "%s: the database is damaged: %s", path,
                        word ? word : "it cannot be checked");
@@ -145,7 +145,7 @@ static int copy(const char *from, const char *to, uint32_t deadline_ms, struct e
     if (code == ETHOS_OK)
         code = sync_file(to, error);
     if (code == ETHOS_OK)
-        code = check(to, error);
+        code = check_database_copy(to, error);
     if (code != ETHOS_OK && made)
         os_unlinkat(AT_FDCWD, to, 0);
     return code;
@@ -156,7 +156,7 @@ static int copy(const char *from, const char *to, uint32_t deadline_ms, struct e
 #define ENTRIES                                                                                    \
     "SELECT scope_id, key, content, created_at FROM memory_entries ORDER BY created_at, key"
 
-static struct ethos_view column(sqlite3_stmt *statement, int at)
+static struct ethos_view read_text_column(sqlite3_stmt *statement, int at)
 {
     const char *text = (const char *)sqlite3_column_text(statement, at);
     return view_of(text ? text : "", (size_t)sqlite3_column_bytes(statement, at));
@@ -180,18 +180,19 @@ static int entries(const char *path, uint32_t deadline_ms, vector_entry_fn *each
         if (step == SQLITE_DONE)
             break;
         if (step != SQLITE_ROW) {
-            code = fail(path, connection, step, error);
+            code = fail_copy(path, connection, step, error);
             break;
         }
-        const struct vector_entry entry = {column(statement, 0), column(statement, 1),
-                                           column(statement, 2), column(statement, 3)};
+        const struct vector_entry entry = {
+            read_text_column(statement, 0), read_text_column(statement, 1),
+            read_text_column(statement, 2), read_text_column(statement, 3)};
         code = each(arg, &entry);
     }
     if (code == ETHOS_OK && result != SQLITE_OK)
-        code = fail(path, connection, result, error);
+        code = fail_copy(path, connection, result, error);
     sqlite3_finalize(statement);
     sqlite3_close(connection);
     return code;
 }
 
-const struct session_copier session_sqlite_copier = {copy, check, entries};
+const struct session_copier session_sqlite_copier = {copy, check_database_copy, entries};

@@ -48,8 +48,9 @@ static void bind_cursor(sqlite3_stmt *statement, const struct cursor *cursor, co
 }
 
 /* Of a long list, asking for nothing in particular is a good deal faster without the conditions. */
-static enum db_statement choose(const struct ethos_session_query *query,
-                                const struct people_set *people, const struct cursor *cursor)
+static enum db_statement choose_list_statement(const struct ethos_session_query *query,
+                                               const struct people_set *people,
+                                               const struct cursor *cursor)
 {
     bool some = !people->all || query->platform || query->personality || query->working_dir ||
                 query->id_prefix || query->text || query->since || query->until;
@@ -98,7 +99,7 @@ static void note_place(sqlite3_stmt *statement, int pinned, struct cursor *curso
     cursor->row = sqlite3_column_int64(statement, COLUMN_ROW);
 }
 
-struct pages {
+struct session_list {
     struct db *db;
     const struct ethos_session_query *query;
     struct form_span span;
@@ -110,7 +111,7 @@ struct pages {
 };
 
 /* Gives `limit` rows; the one behind them, when there is one, says that there is another page. */
-static int give_page(struct pages *self, sqlite3_stmt *statement, unsigned limit,
+static int give_page(struct session_list *self, sqlite3_stmt *statement, unsigned limit,
                      struct ethos_error *error)
 {
     struct ethos_session session;
@@ -138,12 +139,14 @@ static int give_page(struct pages *self, sqlite3_stmt *statement, unsigned limit
     return step < 0 ? step : ETHOS_OK;
 }
 
-static int run_pages(struct pages *self, const struct people_set *people, struct ethos_error *error)
+static int run_pages(struct session_list *self, const struct people_set *people,
+                     struct ethos_error *error)
 {
     const struct ethos_host *host = self->db->host;
     unsigned limit = self->query->limit ? self->query->limit : LIMIT;
     sqlite3_stmt *statement;
-    int code = db_prepare(self->db, choose(self->query, people, &self->cursor), &statement, error);
+    int code = db_prepare(self->db, choose_list_statement(self->query, people, &self->cursor),
+                          &statement, error);
     if (code != ETHOS_OK)
         return code;
     clock_iso(host->now_ms(host->arg) + AHEAD_MS, self->ahead);
@@ -157,7 +160,7 @@ static int run_pages(struct pages *self, const struct people_set *people, struct
     return code;
 }
 
-static int run_list(struct pages *self, struct ethos_error *error)
+static int list_session_rows(struct session_list *self, struct ethos_error *error)
 {
     struct arena arena;
     struct people_set people;
@@ -176,11 +179,11 @@ int sessions_list(struct ethos_sessions *sessions, const struct ethos_session_qu
                   ethos_session_fn *each, void *arg, char out_cursor[ETHOS_CURSOR_SIZE],
                   struct ethos_error *error)
 {
-    struct pages self = {.db = db_of(sessions),
-                         .query = query,
-                         .cursor = {.counted = true},
-                         .each = each,
-                         .arg = arg};
+    struct session_list self = {.db = db_of(sessions),
+                                .query = query,
+                                .cursor = {.counted = true},
+                                .each = each,
+                                .arg = arg};
     int code = query->cursor && *query->cursor ? cursor_read(query->cursor, &self.cursor, error)
                                                : ETHOS_OK;
     if (code == ETHOS_OK)
@@ -189,7 +192,7 @@ int sessions_list(struct ethos_sessions *sessions, const struct ethos_session_qu
     if (code == ETHOS_OK)
         code = db_ready(self.db, false, error);
     if (code == ETHOS_OK)
-        code = run_list(&self, error);
+        code = list_session_rows(&self, error);
     else if (code == ETHOS_NOTFOUND)
         code = ETHOS_OK; // no database: no sessions
     if (code != ETHOS_OK)

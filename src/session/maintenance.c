@@ -19,7 +19,8 @@
 /* ---- fork ------------------------------------------------------------------------------------ */
 
 /* <key>:fork:<ms>, the first ms from now on that is free. */
-static int find_key(struct db *self, const char *id, struct str *out, struct ethos_error *error)
+static int find_free_fork_key(struct db *self, const char *id, struct str *out,
+                              struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int64_t ms = self->host->now_ms(self->host->arg);
@@ -118,7 +119,7 @@ int sessions_fork(struct ethos_sessions *sessions, const char *id, char out_id[E
     if (code != ETHOS_OK)
         return code;
     str_init(&key, KEY_BYTES);
-    code = find_key(self, id, &key, error);
+    code = find_free_fork_key(self, id, &key, error);
     if (code == ETHOS_OK && uuid_make(new_id) != 0)
         code = err_errno(error, errno, "random");
     if (code == ETHOS_OK)

@@ -18,9 +18,9 @@
 /* ---- the sequence ---------------------------------------------------------------------------- */
 
 /* A message of the past, as much of it as its place in the sequence depends on. */
-struct past {
+struct recent_message {
     struct ethos_message message;
-    struct past *next;
+    struct recent_message *next;
 };
 
 static const char *keep_text(struct arena *arena, sqlite3_stmt *statement, int column)
@@ -29,8 +29,8 @@ static const char *keep_text(struct arena *arena, sqlite3_stmt *statement, int c
 }
 
 /* The messages since the last one of a user, that one included. */
-static int read_tail(struct db *self, const char *id, struct arena *arena, struct past **out,
-                     struct ethos_error *error)
+static int read_tail(struct db *self, const char *id, struct arena *arena,
+                     struct recent_message **out, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = db_prepare(self, DB_TAIL, &statement, error);
@@ -39,7 +39,7 @@ static int read_tail(struct db *self, const char *id, struct arena *arena, struc
     db_bind(statement, 1, id);
     bool whole = false;
     while (!whole && (code = db_step(self, statement, "read messages", error)) == SQLITE_ROW) {
-        struct past *past = arena_alloc(arena, sizeof *past);
+        struct recent_message *past = arena_alloc(arena, sizeof *past);
         if (!past || !(past->message.role = keep_text(arena, statement, 0))) {
             code = err_nomem(error);
             break;
@@ -61,7 +61,7 @@ static int check_sequence(struct db *self, const char *id, const struct ethos_me
                           size_t count, struct ethos_error *error)
 {
     struct arena arena;
-    struct past *past = NULL;
+    struct recent_message *past = NULL;
     arena_init(&arena);
     struct transcript transcript = {.arena = &arena};
     int code = read_tail(self, id, &arena, &past, error);
@@ -109,8 +109,8 @@ static void bind_message_usage(sqlite3_stmt *statement, const struct ethos_usage
     sqlite3_bind_double(statement, 14, usage->cost_usd);
 }
 
-static int insert(struct db *self, const char *session, const struct ethos_message *message,
-                  const char *time, struct ethos_error *error)
+static int insert_message(struct db *self, const char *session, const struct ethos_message *message,
+                          const char *time, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     char id[ETHOS_UUID_SIZE];
@@ -166,7 +166,7 @@ static int insert_all(struct db *self, const char *id, const struct ethos_messag
             break;
         if (strcmp(time, last) > 0)
             memcpy(last, time, sizeof last);
-        code = insert(self, id, &messages[i], keep ? time : last, error);
+        code = insert_message(self, id, &messages[i], keep ? time : last, error);
         turns += strcmp(messages[i].role, "user") == 0;
     }
     return code == ETHOS_OK && count > 0 ? raise_session(self, id, last, turns, error) : code;
@@ -261,15 +261,15 @@ int messages_read(struct ethos_sessions *sessions, const char *id, unsigned last
 /* ---- hide ------------------------------------------------------------------------------------ */
 
 /* From where on: the last turns, or a message. */
-struct start {
+struct list_start {
     const char *message; /* or NULL */
     unsigned turns;
     bool found;
     int64_t row;
 };
 
-static int find_start(struct db *self, const char *id, struct start *start,
-                      struct ethos_error *error)
+static int find_first_message(struct db *self, const char *id, struct list_start *start,
+                              struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = db_prepare(self, start->message ? DB_MESSAGE : DB_TURNS, &statement, error);
@@ -314,13 +314,13 @@ static int hide_from(struct db *self, const char *id, int64_t row, int64_t *out_
 }
 
 /* Within a transaction. */
-static int hide(struct db *self, const char *id, struct start *start, int64_t *out_count,
+static int hide(struct db *self, const char *id, struct list_start *start, int64_t *out_count,
                 struct ethos_error *error)
 {
     *out_count = 0;
     int code = session_exists(self, id, error);
     if (code >= 0)
-        code = code ? find_start(self, id, start, error) : form_no_session(id, error);
+        code = code ? find_first_message(self, id, start, error) : form_no_session(id, error);
     if (code == ETHOS_OK && start->message && !start->found)
         code = form_no_message(start->message, error);
     if (code == ETHOS_OK && start->found)
@@ -332,7 +332,7 @@ int messages_undo(struct ethos_sessions *sessions, const char *id, unsigned turn
                   uint64_t *out_count, struct ethos_error *error)
 {
     struct db *self = db_of(sessions);
-    struct start start = {.turns = turns};
+    struct list_start start = {.turns = turns};
     int64_t hidden;
     int code = session_begin(self, id, error);
     if (code != ETHOS_OK)
@@ -359,7 +359,7 @@ int messages_rewind(struct ethos_sessions *sessions, const char *id, const char 
                     uint64_t *out_hidden, struct ethos_error *error)
 {
     struct db *self = db_of(sessions);
-    struct start start = {.message = message, .turns = 1};
+    struct list_start start = {.message = message, .turns = 1};
     int64_t hidden;
     int code = form_messages(messages, count, error);
     if (code == ETHOS_OK)

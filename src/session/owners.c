@@ -24,7 +24,7 @@
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static int fail(const struct db *self, struct ethos_error *error)
+static int fail_owners_database(const struct db *self, struct ethos_error *error)
 {
     int result = self->users ? sqlite3_errcode(self->users) & 0xFF : SQLITE_NOMEM;
     int code = result == SQLITE_NOMEM                                ? ETHOS_NOMEM
@@ -51,8 +51,9 @@ static bool has_moved(const struct db *self)
 
 static int exec(const struct db *self, const char *sql, struct ethos_error *error)
 {
-    return sqlite3_exec(self->users, sql, NULL, NULL, NULL) == SQLITE_OK ? ETHOS_OK
-                                                                         : fail(self, error);
+    return sqlite3_exec(self->users, sql, NULL, NULL, NULL) == SQLITE_OK
+               ? ETHOS_OK
+               : fail_owners_database(self, error);
 }
 
 static int note_log(void *arg, sqlite3 *connection, const char *name, int pages)
@@ -65,13 +66,14 @@ static int note_log(void *arg, sqlite3 *connection, const char *name, int pages)
 }
 
 /* With the settings of sessions.db; see database.h. */
-static int connect(struct db *self, const char *path, bool create, struct ethos_error *error)
+static int connect_owners_database(struct db *self, const char *path, bool create,
+                                   struct ethos_error *error)
 {
     const int flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
                       SQLITE_OPEN_EXRESCODE;
     int result = sqlite3_open_v2(path, &self->users, flags | SQLITE_OPEN_READWRITE, NULL);
     if (result != SQLITE_OK)
-        return fail(self, error);
+        return fail_owners_database(self, error);
     sqlite3_db_config(self->users, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(self->users, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(self->users, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -97,11 +99,11 @@ static int is_ready(const struct db *self, bool *out_ready, struct ethos_error *
     sqlite3_stmt *statement = NULL;
     *out_ready = false;
     if (sqlite3_prepare_v2(self->users, "PRAGMA user_version", -1, &statement, NULL) != SQLITE_OK)
-        return fail(self, error);
+        return fail_owners_database(self, error);
     int result = sqlite3_step(statement);
     *out_ready = result == SQLITE_ROW && sqlite3_column_int(statement, 0) > 0;
     sqlite3_finalize(statement);
-    return result == SQLITE_ROW ? ETHOS_OK : fail(self, error);
+    return result == SQLITE_ROW ? ETHOS_OK : fail_owners_database(self, error);
 }
 
 /* create: under the lock of sessions.db. Without a file and without that, self->users stays NULL. */
@@ -126,7 +128,7 @@ static int open_users(struct db *self, bool create, struct ethos_error *error)
         os_close(fd);
     }
     bool ready = true;
-    int code = connect(self, path, create, error);
+    int code = connect_owners_database(self, path, create, error);
     if (code == ETHOS_OK && !create)
         code = is_ready(self, &ready, error);
     if (code != ETHOS_OK || !ready)
@@ -156,11 +158,12 @@ void people_close(struct db *self)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int prepare(const struct db *self, const char *sql, sqlite3_stmt **out,
-                   struct ethos_error *error)
+static int prepare_owners_statement(const struct db *self, const char *sql, sqlite3_stmt **out,
+                                    struct ethos_error *error)
 {
-    return sqlite3_prepare_v2(self->users, sql, -1, out, NULL) == SQLITE_OK ? ETHOS_OK
-                                                                            : fail(self, error);
+    return sqlite3_prepare_v2(self->users, sql, -1, out, NULL) == SQLITE_OK
+               ? ETHOS_OK
+               : fail_owners_database(self, error);
 }
 
 int people_open(struct db *self, struct ethos_error *error)
@@ -174,8 +177,8 @@ int people_fill(struct db *self, struct ethos_session *session, struct ethos_err
     session->user = NULL;
     if (!self->users)
         return ETHOS_OK;
-    int code = prepare(self, "SELECT user_id FROM session_users WHERE session_id=?1", &statement,
-                       error);
+    int code = prepare_owners_statement(
+        self, "SELECT user_id FROM session_users WHERE session_id=?1", &statement, error);
     if (code != ETHOS_OK)
         return code;
     sqlite3_bind_text(statement, 1, session->id, -1, SQLITE_STATIC);
@@ -185,7 +188,7 @@ int people_fill(struct db *self, struct ethos_session *session, struct ethos_err
         snprintf(self->user, sizeof self->user, "%s", user ? user : "");
         session->user = self->user;
     } else if (step != SQLITE_DONE) {
-        code = fail(self, error);
+        code = fail_owners_database(self, error);
     }
     sqlite3_finalize(statement);
     return code;
@@ -199,8 +202,8 @@ static bool is_person(const struct ethos_people *people, const char *user)
     return false;
 }
 
-static int add_session(struct people_set *set, struct arena *arena, size_t *capacity,
-                       const char *session)
+static int add_owned_session(struct people_set *set, struct arena *arena, size_t *capacity,
+                             const char *session)
 {
     const char **ids = arena_grow(arena, set->ids, set->count, capacity, sizeof *ids);
     const char *id = arena_str(arena, session);
@@ -212,22 +215,24 @@ static int add_session(struct people_set *set, struct arena *arena, size_t *capa
 }
 
 /* The rows of these people, or for the owner those of all others. */
-static int read_rows(struct db *self, const struct ethos_people *people, struct arena *arena,
-                     struct people_set *out, struct ethos_error *error)
+static int read_owned_sessions(struct db *self, const struct ethos_people *people,
+                               struct arena *arena, struct people_set *out,
+                               struct ethos_error *error)
 {
     sqlite3_stmt *statement = NULL;
     size_t capacity = 0;
     int step = SQLITE_DONE;
-    int code = prepare(self, "SELECT session_id,user_id FROM session_users ORDER BY session_id",
-                       &statement, error);
+    int code = prepare_owners_statement(
+        self, "SELECT session_id,user_id FROM session_users ORDER BY session_id", &statement,
+        error);
     while (code == ETHOS_OK && (step = sqlite3_step(statement)) == SQLITE_ROW) {
         bool own = is_person(people, (const char *)sqlite3_column_text(statement, 1));
         const char *id = (const char *)sqlite3_column_text(statement, 0);
-        if (id && own != out->except && add_session(out, arena, &capacity, id) != ETHOS_OK)
+        if (id && own != out->except && add_owned_session(out, arena, &capacity, id) != ETHOS_OK)
             code = err_nomem(error);
     }
     if (code == ETHOS_OK && step != SQLITE_DONE)
-        code = fail(self, error);
+        code = fail_owners_database(self, error);
     sqlite3_finalize(statement);
     return code;
 }
@@ -238,7 +243,7 @@ int people_find(struct db *self, const struct ethos_people *people, struct arena
     *out = (struct people_set){.all = !people, .except = people && people->owner};
     int code = open_users(self, false, error);
     if (code == ETHOS_OK && people && self->users)
-        code = read_rows(self, people, arena, out, error);
+        code = read_owned_sessions(self, people, arena, out, error);
     out->all = out->all || (out->except && out->count == 0);
     return code;
 }
@@ -273,18 +278,18 @@ int people_function(struct db *self)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int run(struct db *self, const char *sql, const char *first, const char *second,
-               struct ethos_error *error)
+static int run_owners_statement(struct db *self, const char *sql, const char *first,
+                                const char *second, struct ethos_error *error)
 {
     sqlite3_stmt *statement = NULL;
-    int code = prepare(self, sql, &statement, error);
+    int code = prepare_owners_statement(self, sql, &statement, error);
     if (code != ETHOS_OK)
         return code;
     sqlite3_bind_text(statement, 1, first, -1, SQLITE_STATIC);
     if (second)
         sqlite3_bind_text(statement, 2, second, -1, SQLITE_STATIC);
     if (sqlite3_step(statement) != SQLITE_DONE)
-        code = fail(self, error);
+        code = fail_owners_database(self, error);
     sqlite3_finalize(statement);
     if (code == ETHOS_OK && self->users_log > LOG_PAGES)
         sqlite3_wal_checkpoint_v2(self->users, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
@@ -298,8 +303,9 @@ int people_put(struct db *self, const char *session, const char *user, struct et
     int code = open_users(self, true, error);
     if (code != ETHOS_OK)
         return code;
-    return run(self, "INSERT OR REPLACE INTO session_users(session_id,user_id) VALUES(?1,?2)",
-               session, user, error);
+    return run_owners_statement(
+        self, "INSERT OR REPLACE INTO session_users(session_id,user_id) VALUES(?1,?2)", session,
+        user, error);
 }
 
 int people_copy(struct db *self, const char *session, const char *copy, struct ethos_error *error)
@@ -314,12 +320,14 @@ int people_copy(struct db *self, const char *session, const char *copy, struct e
 static void drop_gone(struct db *self)
 {
     sqlite3_stmt *statement = NULL;
-    if (prepare(self, "SELECT session_id FROM session_users", &statement, NULL) != ETHOS_OK)
+    if (prepare_owners_statement(self, "SELECT session_id FROM session_users", &statement, NULL) !=
+        ETHOS_OK)
         return;
     while (sqlite3_step(statement) == SQLITE_ROW) {
         const char *id = (const char *)sqlite3_column_text(statement, 0);
         if (id && session_exists(self, id, NULL) == 0)
-            run(self, "DELETE FROM session_users WHERE session_id=?1", id, NULL, NULL);
+            run_owners_statement(self, "DELETE FROM session_users WHERE session_id=?1", id, NULL,
+                                 NULL);
     }
     sqlite3_finalize(statement);
 }
@@ -330,7 +338,8 @@ void people_drop(struct db *self, const char *session)
         db_lock(self, NULL) != ETHOS_OK)
         return;
     if (session)
-        run(self, "DELETE FROM session_users WHERE session_id=?1", session, NULL, NULL);
+        run_owners_statement(self, "DELETE FROM session_users WHERE session_id=?1", session, NULL,
+                             NULL);
     else
         drop_gone(self);
     db_unlock(self);

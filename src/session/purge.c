@@ -56,15 +56,15 @@ void sessions_erase_deleted(struct db *self)
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-struct column {
+struct purged_column {
     char name[NAME_SIZE];
     bool json;
 };
 
-struct table {
+struct purged_table {
     const char *name, *owner; /* owner: the column that tells the session, or the key */
     const char *only;         /* the one column of texts, or NULL: all */
-    struct column columns[MAX_COLUMNS];
+    struct purged_column columns[MAX_COLUMNS];
     int count;
 };
 
@@ -77,7 +77,7 @@ static const char columns_sql[] =
     "'created_at','updated_at','timestamp','deleted_at','tool_call_id','trace_id','engine_name',"
     "'kept_from_message_id')";
 
-static int read_columns(struct db *self, struct table *table, struct ethos_error *error)
+static int read_columns(struct db *self, struct purged_table *table, struct ethos_error *error)
 {
     sqlite3_stmt *statement = NULL;
     if (sqlite3_prepare_v2(self->connection, columns_sql, -1, &statement, NULL) != SQLITE_OK)
@@ -88,7 +88,7 @@ static int read_columns(struct db *self, struct table *table, struct ethos_error
     table->count = 0;
     while ((code = db_step(self, statement, "read its tables", error)) == SQLITE_ROW &&
            table->count < MAX_COLUMNS) {
-        struct column *column = &table->columns[table->count++];
+        struct purged_column *column = &table->columns[table->count++];
         snprintf(column->name, sizeof column->name, "%s",
                  (const char *)sqlite3_column_text(statement, 0));
         column->json = sqlite3_column_int(statement, 1) != 0;
@@ -98,7 +98,7 @@ static int read_columns(struct db *self, struct table *table, struct ethos_error
 }
 
 /* "SELECT rowid,<owner>,<columns> FROM <table><where>" */
-static int prepare_select(struct db *self, const struct table *table, const char *where,
+static int prepare_select(struct db *self, const struct purged_table *table, const char *where,
                           sqlite3_stmt **out, struct ethos_error *error)
 {
     struct str sql;
@@ -115,7 +115,7 @@ static int prepare_select(struct db *self, const struct table *table, const char
     return code;
 }
 
-static struct ethos_view value_of(sqlite3_stmt *statement, int at)
+static struct ethos_view column_value(sqlite3_stmt *statement, int at)
 {
     const void *data = sqlite3_column_text(statement, at);
     return data ? view_of(data, (size_t)sqlite3_column_bytes(statement, at))
@@ -124,25 +124,26 @@ static struct ethos_view value_of(sqlite3_stmt *statement, int at)
 
 /* ---- scan ----------------------------------------------------------------------------------- */
 
-struct rows {
+struct purged_rows {
     struct arena arena;
     int64_t *list;
     size_t count, capacity;
 };
 
-struct scan {
+struct purge_scan {
     struct db *db;
     const struct forget *forget;
     bool tell;
     struct str out;
 };
 
-static int row_holds(struct scan *self, const struct table *table, sqlite3_stmt *row, bool *out)
+static int row_holds(struct purge_scan *self, const struct purged_table *table, sqlite3_stmt *row,
+                     bool *out)
 {
     uint64_t count = 0;
     int code = ETHOS_OK;
     for (int i = 0; code == ETHOS_OK && i < table->count; i++) {
-        struct ethos_view value = value_of(row, i + 2);
+        struct ethos_view value = column_value(row, i + 2);
         uint64_t before = count;
         if (value.size == 0)
             continue;
@@ -156,8 +157,8 @@ static int row_holds(struct scan *self, const struct table *table, sqlite3_stmt 
     return code;
 }
 
-static int scan_table(struct scan *self, const struct table *table, struct rows *rows,
-                      struct ethos_error *error)
+static int scan_table(struct purge_scan *self, const struct purged_table *table,
+                      struct purged_rows *rows, struct ethos_error *error)
 {
     sqlite3_stmt *row = NULL;
     int code = prepare_select(self->db, table, "", &row, error);
@@ -183,7 +184,7 @@ static int scan_table(struct scan *self, const struct table *table, struct rows 
 
 /* ---- rewrite -------------------------------------------------------------------------------- */
 
-static int set_value(struct db *self, const struct table *table, int column, int64_t rowid,
+static int set_value(struct db *self, const struct purged_table *table, int column, int64_t rowid,
                      struct ethos_view value, struct ethos_error *error)
 {
     char sql[2 * NAME_SIZE + 64];
@@ -200,7 +201,7 @@ static int set_value(struct db *self, const struct table *table, int column, int
 }
 
 /* The row stands still: it is read again before each change. */
-static int rewrite_row(struct scan *self, const struct table *table, sqlite3_stmt *row,
+static int rewrite_row(struct purge_scan *self, const struct purged_table *table, sqlite3_stmt *row,
                        int64_t rowid, struct ethos_error *error)
 {
     int code = SQLITE_ROW;
@@ -209,7 +210,7 @@ static int rewrite_row(struct scan *self, const struct table *table, sqlite3_stm
         sqlite3_reset(row);
         sqlite3_bind_int64(row, 1, rowid);
         code = db_step(self->db, row, "read it", error);
-        struct ethos_view value = code == SQLITE_ROW ? value_of(row, i + 2)
+        struct ethos_view value = code == SQLITE_ROW ? column_value(row, i + 2)
                                                      : (struct ethos_view){0};
         if (value.size == 0)
             continue;
@@ -226,8 +227,8 @@ static int rewrite_row(struct scan *self, const struct table *table, sqlite3_stm
     return code < 0 ? code : ETHOS_OK;
 }
 
-static int rewrite_rows(struct scan *self, const struct table *table, const struct rows *rows,
-                        struct ethos_error *error)
+static int rewrite_rows(struct purge_scan *self, const struct purged_table *table,
+                        const struct purged_rows *rows, struct ethos_error *error)
 {
     sqlite3_stmt *row = NULL;
     int code = db_begin(self->db, error);
@@ -242,10 +243,10 @@ static int rewrite_rows(struct scan *self, const struct table *table, const stru
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static int purge_table(struct scan *self, struct table *table, bool dry_run, uint64_t *out_count,
-                       struct ethos_error *error)
+static int purge_table(struct purge_scan *self, struct purged_table *table, bool dry_run,
+                       uint64_t *out_count, struct ethos_error *error)
 {
-    struct rows rows = {0};
+    struct purged_rows rows = {0};
     arena_init(&rows.arena);
     int code = read_columns(self->db, table, error);
     if (code == ETHOS_OK && table->count > 0)
@@ -257,14 +258,14 @@ static int purge_table(struct scan *self, struct table *table, bool dry_run, uin
     return code;
 }
 
-static int purge_tables(struct scan *self, bool dry_run, struct ethos_session_purge *total,
+static int purge_tables(struct purge_scan *self, bool dry_run, struct ethos_session_purge *total,
                         uint64_t *out_found, struct ethos_error *error)
 {
-    struct table tables[] = {{.name = "sessions", .owner = "id"},
-                             {.name = "messages", .owner = "session_id"},
-                             {.name = "compressions", .owner = "session_id"},
-                             {.name = "api_keys", .owner = "prefix", .only = "name"},
-                             {.name = "browsers", .owner = "prefix", .only = "name"}};
+    struct purged_table tables[] = {{.name = "sessions", .owner = "id"},
+                                    {.name = "messages", .owner = "session_id"},
+                                    {.name = "compressions", .owner = "session_id"},
+                                    {.name = "api_keys", .owner = "prefix", .only = "name"},
+                                    {.name = "browsers", .owner = "prefix", .only = "name"}};
     uint64_t counts[5] = {0};
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < 5; i++)
@@ -282,7 +283,8 @@ int sessions_purge(struct ethos_sessions *sessions, const struct ethos_match *ma
 {
     struct forget forget;
     struct ethos_session_purge total = {0};
-    struct scan scan = {.db = db_of(sessions), .forget = &forget, .tell = dry_run && match->each};
+    struct purge_scan scan = {
+        .db = db_of(sessions), .forget = &forget, .tell = dry_run && match->each};
     uint64_t found = 1;
     int code = forget_init(&forget, match, error);
     if (code == ETHOS_OK)

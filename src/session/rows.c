@@ -4,29 +4,29 @@
 #include "session/rows.h"
 
 /* Columns one after the other. */
-struct reader {
+struct column_reader {
     sqlite3_stmt *statement;
     int at;
 };
 
-static const char *next_text(struct reader *reader)
+static const char *next_text(struct column_reader *reader)
 {
     return (const char *)sqlite3_column_text(reader->statement, reader->at++);
 }
 
 /* Of a column that a STRICT table never leaves empty; a foreign table might. */
-static const char *next_word(struct reader *reader)
+static const char *next_word(struct column_reader *reader)
 {
     const char *text = next_text(reader);
     return text ? text : "";
 }
 
-static int64_t next_number(struct reader *reader)
+static int64_t next_number(struct column_reader *reader)
 {
     return sqlite3_column_int64(reader->statement, reader->at++);
 }
 
-static struct ethos_usage next_usage(struct reader *reader)
+static struct ethos_usage next_usage(struct column_reader *reader)
 {
     struct ethos_usage usage = {0};
     usage.input_tokens = next_number(reader);
@@ -39,7 +39,7 @@ static struct ethos_usage next_usage(struct reader *reader)
 
 void session_row(sqlite3_stmt *statement, int first, struct ethos_session *out)
 {
-    struct reader reader = {statement, first};
+    struct column_reader reader = {statement, first};
     out->id = next_word(&reader);
     out->key = next_word(&reader);
     out->platform = next_word(&reader);
@@ -63,7 +63,7 @@ void session_row(sqlite3_stmt *statement, int first, struct ethos_session *out)
 
 void message_row(sqlite3_stmt *statement, int first, struct ethos_message *out)
 {
-    struct reader reader = {statement, first};
+    struct column_reader reader = {statement, first};
     out->id = next_word(&reader);
     out->session = next_word(&reader);
     out->role = next_word(&reader);

@@ -66,7 +66,7 @@ static const struct object {
 #define FIRST_OF_INDEX 7 /* objects from here on are the full-text index and what feeds it */
 
 /* Columns that came later than their table. */
-static const struct column {
+static const struct added_column {
     const char *table, *name, *type;
 } columns[] = {
     {"sessions", "turn_count", "INTEGER" ZERO},
@@ -89,7 +89,7 @@ static int has_object(struct db *self, const char *name, struct ethos_error *err
     return code != ETHOS_OK ? code : count > 0;
 }
 
-static int has_column(struct db *self, const struct column *column, struct ethos_error *error)
+static int has_column(struct db *self, const struct added_column *column, struct ethos_error *error)
 {
     int rc = sqlite3_table_column_metadata(self->connection, "main", column->table, column->name,
                                            NULL, NULL, NULL, NULL, NULL);

@@ -108,7 +108,8 @@ static void bind_usage(sqlite3_stmt *statement, int at, const struct ethos_usage
     sqlite3_bind_int64(statement, at + 6, usage->compactions);
 }
 
-static int insert(struct db *self, const struct ethos_session *session, struct ethos_error *error)
+static int insert_session(struct db *self, const struct ethos_session *session,
+                          struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = db_prepare(self, DB_INSERT_SESSION, &statement, error);
@@ -146,7 +147,7 @@ static int sessions_create(struct ethos_sessions *sessions, const struct ethos_s
     if (code != ETHOS_OK)
         return code;
     form.session.id = session->id ? session->id : id;
-    code = insert(self, &form.session, error);
+    code = insert_session(self, &form.session, error);
     if (code == ETHOS_OK)
         code = people_put(self, form.session.id, session->user, error);
     code = db_end(self, code, error);
@@ -157,8 +158,8 @@ static int sessions_create(struct ethos_sessions *sessions, const struct ethos_s
 
 /* ---- get, update, remove --------------------------------------------------------------------- */
 
-static int give(struct db *self, enum db_statement which, const char *name, ethos_session_fn *each,
-                void *arg, struct ethos_error *error)
+static int read_session_by_name(struct db *self, enum db_statement which, const char *name,
+                                ethos_session_fn *each, void *arg, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     struct ethos_session session;
@@ -188,18 +189,18 @@ static int give(struct db *self, enum db_statement which, const char *name, etho
 static int sessions_get(struct ethos_sessions *self, const char *id, ethos_session_fn *each,
                         void *arg, struct ethos_error *error)
 {
-    return give(db_of(self), DB_SESSION, id, each, arg, error);
+    return read_session_by_name(db_of(self), DB_SESSION, id, each, arg, error);
 }
 
 static int sessions_get_by_key(struct ethos_sessions *self, const char *key, ethos_session_fn *each,
                                void *arg, struct ethos_error *error)
 {
-    return give(db_of(self), DB_SESSION_BY_KEY, key, each, arg, error);
+    return read_session_by_name(db_of(self), DB_SESSION_BY_KEY, key, each, arg, error);
 }
 
 /* Runs a statement that changes one session, whose id is its first parameter. */
-static int change(struct db *self, sqlite3_stmt *statement, const char *id, const char *what,
-                  struct ethos_error *error)
+static int change_session(struct db *self, sqlite3_stmt *statement, const char *id,
+                          const char *what, struct ethos_error *error)
 {
     int64_t changed = 0;
     db_bind(statement, 1, id);
@@ -222,7 +223,7 @@ static int patch_row(struct db *self, const char *id, const struct ethos_session
     if (patch->pinned)
         sqlite3_bind_int(statement, 8, *patch->pinned != 0);
     bind_usage(statement, 9, patch->usage ? patch->usage : &none);
-    return change(self, statement, id, "change a session", error);
+    return change_session(self, statement, id, "change a session", error);
 }
 
 static int sessions_update(struct ethos_sessions *sessions, const char *id,
@@ -245,7 +246,7 @@ static int sessions_remove(struct ethos_sessions *sessions, const char *id,
         return code;
     code = db_prepare(self, DB_DELETE_SESSION, &statement, error);
     if (code == ETHOS_OK)
-        code = change(self, statement, id, "delete a session", error);
+        code = change_session(self, statement, id, "delete a session", error);
     code = db_end(self, code, error);
     if (code == ETHOS_OK) {
         sessions_erase_deleted(self);

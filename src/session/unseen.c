@@ -20,7 +20,7 @@ struct added {
     uint64_t count;
 };
 
-struct look {
+struct unseen_search {
     struct db *db;
     struct ethos_seen seen, now;
     bool same; /* what was seen is there as it was */
@@ -32,7 +32,7 @@ struct look {
 /* ---- the counters ---------------------------------------------------------------------------- */
 
 /* A number as FTS5 writes it: seven bits to a byte, high ones first. */
-static int64_t take_number(struct ethos_view *bytes)
+static int64_t read_varint(struct ethos_view *bytes)
 {
     uint64_t number = 0;
     while (bytes->size > 0) {
@@ -55,15 +55,15 @@ static struct ethos_view blob(sqlite3_stmt *row, int column)
 static void take_counters(sqlite3_stmt *row, struct ethos_seen *out)
 {
     struct ethos_view counters = blob(row, 0);
-    out->messages = take_number(&counters);
-    out->words = take_number(&counters);
+    out->messages = read_varint(&counters);
+    out->words = read_varint(&counters);
     out->last = sqlite3_column_int64(row, 1);
     out->id = hash_mix(0, blob(row, 2));
 }
 
 /* ---- what was added -------------------------------------------------------------------------- */
 
-static int add_session(struct look *look, const char *session, uint64_t count)
+static int add_unseen_session(struct unseen_search *look, const char *session, uint64_t count)
 {
     struct added *rows = arena_grow(&look->arena, look->added, look->count, &look->room,
                                     sizeof *rows);
@@ -74,18 +74,19 @@ static int add_session(struct look *look, const char *session, uint64_t count)
     return rows[look->count++].session ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int add_message(struct look *look, const char *session)
+static int add_unseen_message(struct unseen_search *look, const char *session)
 {
     for (size_t i = look->count; i > 0; i--)
         if (strcmp(look->added[i - 1].session, session) == 0) {
             look->added[i - 1].count++;
             return ETHOS_OK;
         }
-    return add_session(look, session, 1);
+    return add_unseen_session(look, session, 1);
 }
 
 /* The first row is the last message that was seen; same stays false when it is another one. */
-static int take_row(struct look *look, sqlite3_stmt *row, int64_t *messages, int64_t *words)
+static int read_unseen_row(struct unseen_search *look, sqlite3_stmt *row, int64_t *messages,
+                           int64_t *words)
 {
     struct ethos_view size = blob(row, 4);
     bool first = look->now.last == 0;
@@ -95,11 +96,11 @@ static int take_row(struct look *look, sqlite3_stmt *row, int64_t *messages, int
         return ETHOS_OK;
     }
     ++*messages;
-    *words += take_number(&size);
-    return add_message(look, (const char *)sqlite3_column_text(row, 3));
+    *words += read_varint(&size);
+    return add_unseen_message(look, (const char *)sqlite3_column_text(row, 3));
 }
 
-static int find_added(struct look *look, struct ethos_error *error)
+static int find_added(struct unseen_search *look, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int64_t messages = look->seen.messages, words = look->seen.words;
@@ -108,7 +109,7 @@ static int find_added(struct look *look, struct ethos_error *error)
         return code;
     sqlite3_bind_int64(statement, 1, look->seen.last);
     while ((code = db_step(look->db, statement, "read messages", error)) == SQLITE_ROW) {
-        if (take_row(look, statement, &messages, &words) != ETHOS_OK) {
+        if (read_unseen_row(look, statement, &messages, &words) != ETHOS_OK) {
             code = err_nomem(error);
             break;
         }
@@ -122,7 +123,7 @@ static int find_added(struct look *look, struct ethos_error *error)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int read_seen(struct look *look, struct ethos_error *error)
+static int read_seen(struct unseen_search *look, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     look->now = (struct ethos_seen){0};
@@ -136,7 +137,7 @@ static int read_seen(struct look *look, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int find_all(struct look *look, struct ethos_error *error)
+static int find_all(struct unseen_search *look, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     look->count = 0;
@@ -144,7 +145,8 @@ static int find_all(struct look *look, struct ethos_error *error)
     if (code != ETHOS_OK)
         return code;
     while ((code = db_step(look->db, statement, "list sessions", error)) == SQLITE_ROW)
-        if (add_session(look, (const char *)sqlite3_column_text(statement, 0), 0) != ETHOS_OK) {
+        if (add_unseen_session(look, (const char *)sqlite3_column_text(statement, 0), 0) !=
+            ETHOS_OK) {
             code = err_nomem(error);
             break;
         }
@@ -158,7 +160,7 @@ static bool is_without_counters(const struct db *self)
     return self->schema != SCHEMA_WHOLE && self->schema != SCHEMA_OLD;
 }
 
-static int look_at(struct look *look, struct ethos_error *error)
+static int find_unseen(struct unseen_search *look, struct ethos_error *error)
 {
     bool blind = is_without_counters(look->db);
     int code = !blind && look->seen.last > 0 ? find_added(look, error) : ETHOS_OK;
@@ -173,7 +175,7 @@ static int look_at(struct look *look, struct ethos_error *error)
 int messages_unseen(struct ethos_sessions *sessions, struct ethos_seen *seen, int *out_all,
                     ethos_unseen_fn *each, void *arg, struct ethos_error *error)
 {
-    struct look look = {.db = db_of(sessions), .seen = *seen};
+    struct unseen_search look = {.db = db_of(sessions), .seen = *seen};
     *out_all = 0;
     int code = db_ready(look.db, false, error);
     if (code == ETHOS_NOTFOUND) { // nobody said anything yet
@@ -183,7 +185,7 @@ int messages_unseen(struct ethos_sessions *sessions, struct ethos_seen *seen, in
     }
     arena_init(&look.arena);
     if (code == ETHOS_OK)
-        code = look_at(&look, error);
+        code = find_unseen(&look, error);
     for (size_t i = 0; code == ETHOS_OK && i < look.count; i++)
         code = each(arg, look.added[i].session, look.added[i].count);
     if (code == ETHOS_OK) {

@@ -21,7 +21,7 @@
 
 struct fixture {
     struct cluster_widths widths;
-    struct edit edit;
+    struct edit_buffer edit;
     struct keys keys;
     enum edit_result result; /* of the last key */
 };

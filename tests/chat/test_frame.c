@@ -22,7 +22,7 @@
 #define J "\033[J"
 
 /* Live rows end with LF; the cursor is behind the last one unless a test says otherwise. */
-static void add_rows(struct frame *frame, const char *rows)
+static void add_rows(struct screen_frame *frame, const char *rows)
 {
     struct ethos_view rest = view_str(rows), row = VIEW("");
     size_t count = 0;
@@ -31,7 +31,7 @@ static void add_rows(struct frame *frame, const char *rows)
     frame_cursor(frame, count ? count - 1 : 0, (int)row.size);
 }
 
-static void assert_bytes(struct frame *frame, const char *expected)
+static void assert_bytes(struct screen_frame *frame, const char *expected)
 {
     struct str bytes;
     str_init(&bytes, MAX_BYTES);
@@ -43,7 +43,7 @@ static void assert_bytes(struct frame *frame, const char *expected)
 static void test_only_what_differs_is_written(void **state)
 {
     (void)state;
-    struct frame frame;
+    struct screen_frame frame;
     frame_init(&frame, COLUMNS);
     assert_bytes(&frame, "");
     add_rows(&frame, "one\ntwo\n> a\n");
@@ -66,7 +66,7 @@ static void test_only_what_differs_is_written(void **state)
 static void test_the_cursor_moves_alone(void **state)
 {
     (void)state;
-    struct frame frame;
+    struct screen_frame frame;
     frame_init(&frame, COLUMNS);
     add_rows(&frame, "one\ntwo\nthree\n");
     frame_cursor(&frame, 1, 2);
@@ -86,7 +86,7 @@ static void test_the_cursor_moves_alone(void **state)
 static void test_committed_rows_scroll_above(void **state)
 {
     (void)state;
-    struct frame frame;
+    struct screen_frame frame;
     frame_init(&frame, COLUMNS);
     add_rows(&frame, "status\n> a\n");
     assert_bytes(&frame, BEGIN "\rstatus" K "\r\n> a" K "\033[4G" END);
@@ -105,7 +105,7 @@ static void test_committed_rows_scroll_above(void **state)
 static void test_a_row_that_fills_the_terminal_loses_nothing(void **state)
 {
     (void)state;
-    struct frame frame;
+    struct screen_frame frame;
     frame_init(&frame, 4);
     frame_commit(&frame, VIEW("code"), 4);
     frame_commit(&frame, VIEW("longer code"), 11);
@@ -123,7 +123,7 @@ static void test_another_width_draws_everything(void **state)
     } widths[] = {
         {40, true, "\033[2A"}, {10, true, "\033[4A"}, {5, true, "\033[6A"}, {10, false, "\033[2A"}};
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-        struct frame frame;
+        struct screen_frame frame;
         struct str expected;
         frame_init(&frame, COLUMNS);
         str_init(&expected, MAX_BYTES);
@@ -147,7 +147,7 @@ static void test_another_width_draws_everything(void **state)
 static void test_another_program_had_the_terminal(void **state)
 {
     (void)state;
-    struct frame frame;
+    struct screen_frame frame;
     frame_init(&frame, COLUMNS);
     add_rows(&frame, "one\n> a\n");
     assert_bytes(&frame, BEGIN "\rone" K "\r\n> a" K "\033[4G" END);
@@ -160,7 +160,7 @@ static void test_another_program_had_the_terminal(void **state)
 static void test_a_frame_that_fails_writes_nothing(void **state)
 {
     (void)state;
-    struct frame frame;
+    struct screen_frame frame;
     struct str bytes;
     frame_init(&frame, COLUMNS);
     str_init(&bytes, MAX_BYTES);

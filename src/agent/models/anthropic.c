@@ -33,14 +33,14 @@ static void write_name(struct str *out, struct ethos_view name)
     str_adds(out, "\"");
 }
 
-static void write_text(struct str *out, struct ethos_view text, bool is_marked)
+static void write_text_block(struct str *out, struct ethos_view text, bool is_marked)
 {
     str_adds(out, "{\"type\":\"text\",\"text\":");
     json_quote(text, out);
     str_adds(out, is_marked ? CACHE_MARK "}" : "}");
 }
 
-static void write_call(struct str *out, const struct model_call *call)
+static void write_tool_use(struct str *out, const struct model_call *call)
 {
     str_adds(out, "{\"type\":\"tool_use\",\"id\":");
     write_name(out, call->id);
@@ -51,7 +51,7 @@ static void write_call(struct str *out, const struct model_call *call)
     str_adds(out, "}");
 }
 
-static void write_result(struct str *out, const struct model_message *message, bool is_marked)
+static void write_tool_result(struct str *out, const struct model_message *message, bool is_marked)
 {
     str_adds(out, "{\"type\":\"tool_result\",\"tool_use_id\":");
     write_name(out, message->call_id);
@@ -73,10 +73,10 @@ static void write_assistant(struct str *out, const struct wire_settings *setting
     }
     str_adds(out, "{\"role\":\"assistant\",\"content\":[");
     if (has_text)
-        write_text(out, message->text, false);
+        write_text_block(out, message->text, false);
     for (size_t i = 0; i < message->call_count; i++) {
         str_adds(out, has_text || i > 0 ? "," : "");
-        write_call(out, &message->calls[i]);
+        write_tool_use(out, &message->calls[i]);
     }
     str_adds(out, "]}");
 }
@@ -92,15 +92,15 @@ static void write_user(struct str *out, const struct model_message *messages, si
         bool is_last = i + 1 == count;
         str_adds(out, i > 0 ? "," : "");
         if (messages[i].role == MODEL_TOOL_RESULT)
-            write_result(out, &messages[i], is_last && is_marked);
+            write_tool_result(out, &messages[i], is_last && is_marked);
         else
-            write_text(out, messages[i].text, is_last && is_marked);
+            write_text_block(out, messages[i].text, is_last && is_marked);
     }
     str_adds(out, "]}");
 }
 
 /* The end of the messages that are one message of the API. */
-static size_t find_end(const struct model_request *request, size_t start)
+static size_t find_role_end(const struct model_request *request, size_t start)
 {
     const struct model_message *messages = request->messages;
     size_t end = start;
@@ -112,7 +112,8 @@ static size_t find_end(const struct model_request *request, size_t start)
 }
 
 /* The API refuses a message without content; an answer that was aborted at once is one. */
-static bool is_empty(const struct wire_settings *settings, const struct model_message *message)
+static bool is_empty_message(const struct wire_settings *settings,
+                             const struct model_message *message)
 {
     return message->role != MODEL_TOOL_RESULT && message->call_count == 0 &&
            view_blank(message->text) && !wire_find_echo(&wire_anthropic, settings, message).data;
@@ -122,9 +123,9 @@ static size_t count_user_messages(const struct wire_settings *settings,
                                   const struct model_request *request)
 {
     size_t count = 0;
-    for (size_t i = 0; i < request->message_count; i = find_end(request, i))
+    for (size_t i = 0; i < request->message_count; i = find_role_end(request, i))
         count += request->messages[i].role != MODEL_ASSISTANT &&
-                 !is_empty(settings, &request->messages[i]);
+                 !is_empty_message(settings, &request->messages[i]);
     return count;
 }
 
@@ -135,8 +136,8 @@ static void write_messages(struct str *out, const struct wire_settings *settings
     bool is_first = true;
     for (size_t start = 0, end; start < request->message_count; start = end) {
         const struct model_message *message = &request->messages[start];
-        end = find_end(request, start);
-        if (is_empty(settings, message))
+        end = find_role_end(request, start);
+        if (is_empty_message(settings, message))
             continue;
         str_adds(out, is_first ? "" : ",");
         is_first = false;
@@ -157,7 +158,7 @@ static void write_system(struct str *out, const struct model_request *request)
         if (view_blank(request->system[i]))
             continue;
         str_adds(out, is_first ? ",\"system\":[" : ",");
-        write_text(out, request->system[i], i + 1 == count);
+        write_text_block(out, request->system[i], i + 1 == count);
         is_first = false;
     }
     str_adds(out, is_first ? "" : "]");
@@ -179,8 +180,8 @@ static void write_tools(struct str *out, const struct model_request *request)
 }
 
 /* In the order in which the API caches: tools, system, messages. */
-static int write_request(const struct wire_settings *settings, const struct model_request *request,
-                         struct str *body)
+static int write_anthropic_request(const struct wire_settings *settings,
+                                   const struct model_request *request, struct str *body)
 {
     int64_t fallback = settings->left_out & LEFT_MAX_TOKENS ? SMALL_MAX_OUTPUT : MAX_OUTPUT;
     str_adds(body, "{\"model\":");
@@ -210,7 +211,7 @@ static json_t *find_last_block(const struct reply *reply)
     return count > 0 ? json_array_get(reply->message, count - 1) : NULL;
 }
 
-static void end_block(struct reply *reply)
+static void finish_block(struct reply *reply)
 {
     json_t *block = find_last_block(reply);
     for (size_t i = 0; i < reply->field_count; i++) {
@@ -236,12 +237,12 @@ static void read_piece(struct reply *reply, const json_t *piece)
     reply_add_thinking(reply, thinking);
 }
 
-static bool is_type(const json_t *object, const char *type)
+static bool has_block_type(const json_t *object, const char *type)
 {
     return view_eq_str(json_view(object, "type"), type);
 }
 
-static void begin_call(struct reply *reply, const json_t *index, const json_t *block)
+static void start_call(struct reply *reply, const json_t *index, const json_t *block)
 {
     const json_t *input = json_object_get(block, "input");
     struct reply_call *call = reply_add_call(reply);
@@ -253,9 +254,9 @@ static void begin_call(struct reply *reply, const json_t *index, const json_t *b
         reply_add_json_arguments(reply, call, input);
 }
 
-static void begin_block(struct reply *reply, const json_t *index, const json_t *block)
+static void start_block(struct reply *reply, const json_t *index, const json_t *block)
 {
-    end_block(reply);
+    finish_block(reply);
     if (!json_is_object(block))
         return;
     if (!reply->message)
@@ -264,8 +265,8 @@ static void begin_block(struct reply *reply, const json_t *index, const json_t *
         reply_fail(reply, MODEL_PROTOCOL, "the answer has too many parts");
     else if (json_array_append_new(reply->message, json_copy((json_t *)block)) != 0)
         reply_fail_memory(reply);
-    else if (is_type(block, "tool_use"))
-        begin_call(reply, index, block);
+    else if (has_block_type(block, "tool_use"))
+        start_call(reply, index, block);
     else
         read_piece(reply, block);
 }
@@ -274,7 +275,7 @@ static void read_delta(struct reply *reply, const json_t *index, const json_t *d
 {
     int64_t number = json_is_integer(index) ? json_integer_value(index) : -1;
     struct ethos_view piece = json_view(delta, "partial_json");
-    if (!is_type(delta, "input_json_delta")) {
+    if (!has_block_type(delta, "input_json_delta")) {
         read_piece(reply, delta);
         return;
     }
@@ -318,34 +319,34 @@ static void read_stop(struct reply *reply, struct ethos_view reason)
 }
 
 /* An answer that is no stream. */
-static void read_message(struct reply *reply, const json_t *message)
+static void read_whole_message(struct reply *reply, const json_t *message)
 {
     size_t i;
     json_t *block;
     json_array_foreach (json_object_get(message, "content"), i, block)
-        begin_block(reply, NULL, block);
+        start_block(reply, NULL, block);
     read_usage(reply, json_object_get(message, "usage"));
     read_stop(reply, json_view(message, "stop_reason"));
 }
 
-static void read_event(struct reply *reply, const json_t *event)
+static void read_anthropic_event(struct reply *reply, const json_t *event)
 {
     const json_t *index = json_object_get(event, "index");
-    if (is_type(event, "message_start")) {
+    if (has_block_type(event, "message_start")) {
         read_usage(reply, json_object_get(json_object_get(event, "message"), "usage"));
-    } else if (is_type(event, "content_block_start")) {
-        begin_block(reply, index, json_object_get(event, "content_block"));
-    } else if (is_type(event, "content_block_delta")) {
+    } else if (has_block_type(event, "content_block_start")) {
+        start_block(reply, index, json_object_get(event, "content_block"));
+    } else if (has_block_type(event, "content_block_delta")) {
         read_delta(reply, index, json_object_get(event, "delta"));
-    } else if (is_type(event, "content_block_stop")) {
-        end_block(reply);
-    } else if (is_type(event, "message_delta")) {
+    } else if (has_block_type(event, "content_block_stop")) {
+        finish_block(reply);
+    } else if (has_block_type(event, "message_delta")) {
         read_stop(reply, json_view(json_object_get(event, "delta"), "stop_reason"));
         read_usage(reply, json_object_get(event, "usage"));
-    } else if (is_type(event, "message_stop")) {
+    } else if (has_block_type(event, "message_stop")) {
         reply_complete(reply);
-    } else if (is_type(event, "message")) {
-        read_message(reply, event);
+    } else if (has_block_type(event, "message")) {
+        read_whole_message(reply, event);
     }
 }
 
@@ -356,7 +357,7 @@ static void write_call_echo(struct str *out, const struct reply_call *call, cons
     static const char *const written[] = {"type", "id", "name", "input", NULL};
     const struct model_call neutral = {str_view(&call->id), str_view(&call->name),
                                        str_view(&call->arguments.text)};
-    write_call(out, &neutral);
+    write_tool_use(out, &neutral);
     str_truncate(out, out->size - 1);
     wire_add_members(out, block, written);
     str_adds(out, "}");
@@ -365,21 +366,21 @@ static void write_call_echo(struct str *out, const struct reply_call *call, cons
 /* Thinking that was cut off has no signature, and the API refuses text that is blank. */
 static bool can_echo(const json_t *block)
 {
-    if (is_type(block, "text"))
+    if (has_block_type(block, "text"))
         return !view_blank(json_view(block, "text"));
-    return !is_type(block, "thinking") || json_view(block, "signature").size > 0;
+    return !has_block_type(block, "thinking") || json_view(block, "signature").size > 0;
 }
 
 /* Thinking at the end is left out: a message may not end with it. */
-static void write_echo(struct reply *reply, struct str *out)
+static void write_anthropic_echo(struct reply *reply, struct str *out)
 {
     size_t start = out->size, end = start, call_count = 0, i;
     bool has_more = false; /* than text */
     json_t *block;
-    end_block(reply);
+    finish_block(reply);
     str_adds(out, "{\"role\":\"assistant\",\"content\":[");
     json_array_foreach (reply->message, i, block) {
-        bool is_call = is_type(block, "tool_use");
+        bool is_call = has_block_type(block, "tool_use");
         const struct reply_call *call = is_call ? reply->calls[call_count++] : NULL;
         if (is_call ? !reply_has_call(reply, call) : !can_echo(block))
             continue;
@@ -388,8 +389,8 @@ static void write_echo(struct reply *reply, struct str *out)
             write_call_echo(out, call, block);
         else
             json_print(block, JSON_STYLE_LINE, out);
-        has_more |= !is_type(block, "text");
-        if (is_call || is_type(block, "text"))
+        has_more |= !has_block_type(block, "text");
+        if (is_call || has_block_type(block, "text"))
             end = out->size;
     }
     str_truncate(out, end);
@@ -408,8 +409,8 @@ const struct wire wire_anthropic = {
     .key_header = "x-api-key: ",
     .headers = headers,
     .framing = WIRE_EVENTS,
-    .write_request = write_request,
+    .write_request = write_anthropic_request,
     .refused_field = refused_field,
-    .read_event = read_event,
-    .write_echo = write_echo,
+    .read_event = read_anthropic_event,
+    .write_echo = write_anthropic_echo,
 };

@@ -43,7 +43,7 @@ static struct model_prices find_prices(const json_t *row)
         .cache_write = cost_parse_per_token(json_view(pricing, "input_cache_write"))};
 }
 
-static struct ethos_view find_name(const json_t *row)
+static struct ethos_view find_model_name(const json_t *row)
 {
     static const char *const members[] = {"id", "key", "name"};
     struct ethos_view name = {0};
@@ -66,7 +66,7 @@ int catalog_read(const json_t *document, const char *provider, model_list_fn *ea
         return err_set(error, ETHOS_LIMIT, "%s: the server lists more than %d models", provider,
                        CATALOG_MAX_ROWS);
     json_array_foreach (rows, i, row) {
-        const struct model_row out = {find_name(row), find_window(row), find_prices(row)};
+        const struct model_row out = {find_model_name(row), find_window(row), find_prices(row)};
         if (out.name.size == 0 || view_starts(json_view(row, "type"), VIEW("embedding")))
             continue;
         int code = each(arg, &out);

@@ -28,7 +28,7 @@ struct client {
 };
 
 /* One ask. */
-struct ask {
+struct ask_state {
     struct client *client;
     const struct model_request *request;
     model_event_fn *each;
@@ -42,9 +42,9 @@ struct ask {
 /* ---- events -------------------------------------------------------------------------------------- */
 
 /* Usage becomes that of the whole ask, with its cost. */
-static void pass_event(void *arg, const struct model_event *event)
+static void forward_event(void *arg, const struct model_event *event)
 {
-    struct ask *ask = arg;
+    struct ask_state *ask = arg;
     struct model_event changed = *event;
     if (event->kind == MODEL_USAGE) {
         cost_set(&changed.usage, &ask->client->prices, ask->client->server.is_local);
@@ -53,58 +53,58 @@ static void pass_event(void *arg, const struct model_event *event)
     ask->each(ask->arg, &changed);
 }
 
-static void show(struct ask *ask, enum model_event_kind kind, struct ethos_view text)
+static void show_event(struct ask_state *ask, enum model_event_kind kind, struct ethos_view text)
 {
     const struct model_event event = {.kind = kind, .text = text};
     ask->each(ask->arg, &event);
 }
 
-static void show_wait(struct ask *ask, const struct failure *failure, int64_t ms)
+static void show_wait(struct ask_state *ask, const struct failure *failure, int64_t ms)
 {
     char line[FAILURE_TEXT_SIZE + 64];
     snprintf(line, sizeof line, "%s; trying again in %lld s", failure->text,
              (long long)(ms + 999) / 1000);
-    show(ask, MODEL_STATUS, view_str(line));
+    show_event(ask, MODEL_STATUS, view_str(line));
 }
 
-static void read_start(void *arg)
+static void report_start(void *arg)
 {
-    show(arg, MODEL_START, view_str(NULL));
+    show_event(arg, MODEL_START, view_str(NULL));
 }
 
-static bool read_bytes(void *arg, struct ethos_view bytes)
+static bool feed_reply(void *arg, struct ethos_view bytes)
 {
-    struct ask *ask = arg;
+    struct ask_state *ask = arg;
     reply_feed(&ask->reply, bytes);
     return !ask->reply.has_failed;
 }
 
-static bool is_over(const void *arg)
+static bool is_reply_over(const void *arg)
 {
-    const struct ask *ask = arg;
+    const struct ask_state *ask = arg;
     return reply_is_over(&ask->reply);
 }
 
 /* ---- attempts ------------------------------------------------------------------------------------ */
 
-static void begin_attempt(struct ask *ask)
+static void begin_attempt(struct ask_state *ask)
 {
     struct client *client = ask->client;
     str_clear(&ask->body);
     client->server.wire->write_request(&client->wire_settings, ask->request, &ask->body);
     client->wire_settings.request_bytes = ask->body.size;
-    reply_init(&ask->reply, client->server.wire, &client->wire_settings, pass_event, ask);
+    reply_init(&ask->reply, client->server.wire, &client->wire_settings, forward_event, ask);
     ask->attempts++;
 }
 
-static void send_request(struct ask *ask, struct transport_result *out)
+static void send_request(struct ask_state *ask, struct transport_result *out)
 {
     const struct transport_request request = {.path = ask->client->server.wire->path,
                                               .body = str_view(&ask->body),
                                               .abort_fd = ask->request->abort_fd,
-                                              .start = read_start,
-                                              .read = read_bytes,
-                                              .is_over = is_over,
+                                              .start = report_start,
+                                              .read = feed_reply,
+                                              .is_over = is_reply_over,
                                               .arg = ask};
     struct failure_context context = reply_context(&ask->reply);
     if (str_code(&ask->body) == ETHOS_OK) {
@@ -119,7 +119,7 @@ static void send_request(struct ask *ask, struct transport_result *out)
 }
 
 /* What the request is without the field that the server refused. False: it refused something else. */
-static bool leave_out_field(struct ask *ask, const struct failure *failure)
+static bool leave_out_field(struct ask_state *ask, const struct failure *failure)
 {
     const struct wire *wire = ask->client->server.wire;
     struct wire_settings *settings = &ask->client->wire_settings;
@@ -134,7 +134,7 @@ static bool leave_out_field(struct ask *ask, const struct failure *failure)
 }
 
 /* Waits, when the server or the failure asks for it. False: the ask ends with *failure. */
-static bool wait_for_retry(struct ask *ask, struct failure *failure,
+static bool wait_for_retry(struct ask_state *ask, struct failure *failure,
                            const struct transport_result *result)
 {
     struct client *client = ask->client;
@@ -153,7 +153,7 @@ static bool wait_for_retry(struct ask *ask, struct failure *failure,
 }
 
 /* After an attempt. True: another one follows. */
-static bool prepare_retry(struct ask *ask, struct failure *failure,
+static bool prepare_retry(struct ask_state *ask, struct failure *failure,
                           const struct transport_result *result)
 {
     struct reply *reply = &ask->reply;
@@ -162,14 +162,14 @@ static bool prepare_retry(struct ask *ask, struct failure *failure,
     if (!leave_out_field(ask, failure) && !wait_for_retry(ask, failure, result))
         return false;
     if (reply->has_thought)
-        show(ask, MODEL_RESTART, view_str(NULL));
+        show_event(ask, MODEL_RESTART, view_str(NULL));
     cost_set(&reply->usage, &ask->client->prices, ask->client->server.is_local);
     cost_add(&ask->spent, &reply->usage);
     return true;
 }
 
 /* Why the attempt failed, if it did: the answer's word comes before what became of the connection. */
-static void find_failure(struct ask *ask, const struct transport_result *result,
+static void find_failure(struct ask_state *ask, const struct transport_result *result,
                          struct failure *out)
 {
     struct failure_context context = reply_context(&ask->reply);
@@ -186,7 +186,7 @@ static void find_failure(struct ask *ask, const struct transport_result *result,
 static void client_ask(struct model *model, const struct model_request *request,
                        model_event_fn *each, void *arg)
 {
-    struct ask ask = {
+    struct ask_state ask = {
         .client = (struct client *)model, .request = request, .each = each, .arg = arg};
     struct transport_result result;
     struct failure failure;
@@ -234,8 +234,8 @@ int64_t model_window(const struct model_settings *settings, int64_t model)
     return model > 0 && model < asked ? model : asked;
 }
 
-static int set_up(struct client *self, const struct model_settings *settings,
-                  struct ethos_error *error)
+static int init_client(struct client *self, const struct model_settings *settings,
+                       struct ethos_error *error)
 {
     const struct model_prices unknown = {COST_UNKNOWN, COST_UNKNOWN, COST_UNKNOWN, COST_UNKNOWN};
     const struct server *server = &self->server;
@@ -266,7 +266,7 @@ int model_open(const struct model_settings *settings, struct model **out, struct
         return err_nomem(error);
     int code = server_open(&self->server, settings, error);
     if (code == ETHOS_OK)
-        code = set_up(self, settings, error);
+        code = init_client(self, settings, error);
     if (code != ETHOS_OK) {
         client_close(&self->model);
         return code;

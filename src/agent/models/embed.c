@@ -56,8 +56,8 @@ void embedder_close(struct embedder *self)
 
 /* ---- request --------------------------------------------------------------------------------- */
 
-static int write_request(const struct embedder *self, const struct ethos_view *texts, size_t count,
-                         struct str *out)
+static int write_embed_request(const struct embedder *self, const struct ethos_view *texts,
+                               size_t count, struct str *out)
 {
     str_adds(out, "{\"model\":");
     json_quote(view_str(self->model), out);
@@ -70,11 +70,6 @@ static int write_request(const struct embedder *self, const struct ethos_view *t
     return str_code(out);
 }
 
-static bool read_bytes(void *arg, struct ethos_view bytes)
-{
-    return str_add(arg, bytes) == ETHOS_OK;
-}
-
 int embedder_embed(struct embedder *self, const struct ethos_view *texts, size_t count,
                    struct embeddings *out, struct ethos_error *error)
 {
@@ -83,14 +78,14 @@ int embedder_embed(struct embedder *self, const struct ethos_view *texts, size_t
     const struct transport_request request = {.path = self->is_ollama ? "/api/embed"
                                                                       : "/v1/embeddings",
                                               .abort_fd = -1,
-                                              .read = read_bytes,
+                                              .read = transport_append,
                                               .arg = &answer};
     *out = (struct embeddings){0};
     if (count == 0 || count > EMBED_MAX_TEXTS)
         return err_set(error, ETHOS_INVALID, "from 1 to %d texts at once", EMBED_MAX_TEXTS);
     str_init(&body, WIRE_MAX_REQUEST);
     str_init(&answer, MAX_ANSWER);
-    int code = write_request(self, texts, count, &body) ? err_nomem(error) : ETHOS_OK;
+    int code = write_embed_request(self, texts, count, &body) ? err_nomem(error) : ETHOS_OK;
     if (code == ETHOS_OK) {
         struct transport_request sent = request;
         sent.body = str_view(&body);
@@ -115,13 +110,14 @@ void embeddings_release(struct embeddings *self)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static int refuse(struct ethos_error *error, const char *what)
+static int report_bad_vectors(struct ethos_error *error, const char *what)
 {
     return err_set(error, ETHOS_MODEL, "embeddings: %s", what);
 }
 
 /* The row of a vector, its place among the texts; false: nothing that is one. */
-static bool find_row(const json_t *rows, size_t index, const json_t **out_vector, size_t *out_place)
+static bool find_vector_row(const json_t *rows, size_t index, const json_t **out_vector,
+                            size_t *out_place)
 {
     const json_t *row = json_array_get(rows, index);
     *out_place = index;
@@ -154,29 +150,29 @@ static bool read_vector(const json_t *vector, size_t dimension, float *out)
     return length > 1e-6;
 }
 
-static int read_rows(const json_t *rows, struct embeddings *out, bool *seen,
-                     struct ethos_error *error)
+static int read_vectors(const json_t *rows, struct embeddings *out, bool *seen,
+                        struct ethos_error *error)
 {
     for (size_t i = 0; i < out->count; i++) {
         const json_t *vector;
         size_t place;
-        if (!find_row(rows, i, &vector, &place) || seen[place])
-            return refuse(error, "the answer is not one vector for each text");
+        if (!find_vector_row(rows, i, &vector, &place) || seen[place])
+            return report_bad_vectors(error, "the answer is not one vector for each text");
         if (json_array_size(vector) != out->dimension)
-            return refuse(error, "vectors have another dimension than those before");
+            return report_bad_vectors(error, "vectors have another dimension than those before");
         if (!read_vector(vector, out->dimension, out->values + place * out->dimension))
-            return refuse(error, "a vector is not of numbers, or has no direction");
+            return report_bad_vectors(error, "a vector is not of numbers, or has no direction");
         seen[place] = true;
     }
     return ETHOS_OK;
 }
 
 /* The dimension of the first vector, which all must have. */
-static size_t dimension_of(const json_t *rows)
+static size_t find_dimension(const json_t *rows)
 {
     const json_t *vector;
     size_t place;
-    return find_row(rows, 0, &vector, &place) ? json_array_size(vector) : 0;
+    return find_vector_row(rows, 0, &vector, &place) ? json_array_size(vector) : 0;
 }
 
 int embed_read(struct ethos_view body, size_t count, size_t dimension, struct embeddings *out,
@@ -186,20 +182,20 @@ int embed_read(struct ethos_view body, size_t count, size_t dimension, struct em
     json_t *answer = NULL;
     *out = (struct embeddings){0};
     if (json_parse_most(body, MAX_ANSWER, "embeddings", &answer, &why) != ETHOS_OK)
-        return refuse(error, "the answer is not JSON");
+        return report_bad_vectors(error, "the answer is not JSON");
     const json_t *data = json_object_get(answer, "data");
     const json_t *rows = data ? data : json_object_get(answer, "embeddings");
-    size_t found = dimension_of(rows);
+    size_t found = find_dimension(rows);
     int code = ETHOS_OK;
     if (json_array_size(rows) != count || found == 0 || found > EMBED_MAX_DIMENSION)
-        code = refuse(error, "the answer is not one vector for each text");
+        code = report_bad_vectors(error, "the answer is not one vector for each text");
     else if (dimension > 0 && found != dimension)
-        code = refuse(error, "vectors have another dimension than those before");
+        code = report_bad_vectors(error, "vectors have another dimension than those before");
     bool *seen = calloc(count, sizeof *seen);
     *out = (struct embeddings){count, found,
                                code == ETHOS_OK ? malloc(count * found * sizeof(float)) : NULL};
     if (code == ETHOS_OK)
-        code = seen && out->values ? read_rows(rows, out, seen, error) : err_nomem(error);
+        code = seen && out->values ? read_vectors(rows, out, seen, error) : err_nomem(error);
     if (code != ETHOS_OK)
         embeddings_release(out);
     free(seen);

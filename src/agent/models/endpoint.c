@@ -14,7 +14,7 @@
 #define UNSPECIFIED "0.0.0.0" /* where a server listens: not an address to connect to */
 #define LOOPBACK "127.0.0.1"
 
-static bool is_loopback(const char *host)
+bool endpoint_is_loopback_host(const char *host)
 {
     struct in_addr v4;
     if (inet_pton(AF_INET, host, &v4) == 1)
@@ -22,7 +22,7 @@ static bool is_loopback(const char *host)
     return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0;
 }
 
-static bool is_allowed(const char *const *list, const char *host)
+static bool is_http_allowed(const char *const *list, const char *host)
 {
     while (list && *list)
         if (strcasecmp(*list++, host) == 0)
@@ -31,11 +31,11 @@ static bool is_allowed(const char *const *list, const char *host)
 }
 
 /* The parts of an address, owned; see curl_url_get(3). */
-struct parts {
+struct url_parts {
     char *scheme, *host, *port, *user, *query, *fragment, *url;
 };
 
-static void free_parts(struct parts *parts)
+static void free_parts(struct url_parts *parts)
 {
     curl_free(parts->scheme);
     curl_free(parts->host);
@@ -46,7 +46,8 @@ static void free_parts(struct parts *parts)
     curl_free(parts->url);
 }
 
-static CURLUcode split(CURLU *handle, const char *url, unsigned default_port, struct parts *out)
+static CURLUcode split_url(CURLU *handle, const char *url, unsigned default_port,
+                           struct url_parts *out)
 {
     bool has_scheme = strstr(url, "://") != NULL;
     char port[16];
@@ -81,8 +82,9 @@ static CURLUcode split(CURLU *handle, const char *url, unsigned default_port, st
     return code;
 }
 
-static int check(const char *url, const struct parts *parts, const char *const *allow_http,
-                 struct endpoint *out, struct ethos_error *error)
+static int check_url_parts(const char *url, const struct url_parts *parts,
+                           const char *const *allow_http, struct endpoint *out,
+                           struct ethos_error *error)
 {
     size_t size = strlen(parts->url);
     while (size > 0 && parts->url[size - 1] == '/')
@@ -94,8 +96,8 @@ static int check(const char *url, const struct parts *parts, const char *const *
     out->is_plain = strcmp(parts->scheme, "http") == 0;
     if (!out->is_plain && strcmp(parts->scheme, "https") != 0)
         return err_set(error, ETHOS_INVALID, "baseUrl: '%.200s' is not an https address", url);
-    out->is_loopback = is_loopback(parts->host);
-    if (out->is_plain && !out->is_loopback && !is_allowed(allow_http, parts->host))
+    out->is_loopback = endpoint_is_loopback_host(parts->host);
+    if (out->is_plain && !out->is_loopback && !is_http_allowed(allow_http, parts->host))
         return err_hint(error,
                         err_set(error, ETHOS_DENIED,
                                 "baseUrl: http would send the key and the conversation to %.100s "
@@ -114,13 +116,14 @@ int endpoint_parse(const char *url, unsigned default_port, const char *const *al
                    struct endpoint *out, struct ethos_error *error)
 {
     struct endpoint found = {0};
-    struct parts parts = {0};
+    struct url_parts parts = {0};
     CURLU *handle = curl_url();
-    CURLUcode split_code = handle ? split(handle, url, default_port, &parts) : CURLUE_OUT_OF_MEMORY;
+    CURLUcode split_code = handle ? split_url(handle, url, default_port, &parts)
+                                  : CURLUE_OUT_OF_MEMORY;
     int code = split_code == CURLUE_OUT_OF_MEMORY ? err_nomem(error)
                : split_code != CURLUE_OK
                    ? err_set(error, ETHOS_INVALID, "baseUrl: '%.200s' is not a valid address", url)
-                   : check(url, &parts, allow_http, &found, error);
+                   : check_url_parts(url, &parts, allow_http, &found, error);
     free_parts(&parts);
     curl_url_cleanup(handle);
     if (code == ETHOS_OK)

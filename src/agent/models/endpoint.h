@@ -32,4 +32,7 @@ int endpoint_parse(const char *url, unsigned default_port, const char *const *al
  */
 int endpoint_join(const struct endpoint *self, const char *path, struct str *out);
 
+/* Whether a host as curl_url_get gives it is this machine: localhost, 127.x.x.x, [::1]. */
+bool endpoint_is_loopback_host(const char *host);
+
 #endif

@@ -121,7 +121,7 @@ struct reported {
     int http;
 };
 
-static bool find_name(struct ethos_view name, enum model_error *out)
+static bool find_error_name(struct ethos_view name, enum model_error *out)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (view_eq_str(name, names[i].name)) {
@@ -139,7 +139,7 @@ static bool has_overflow_text(struct ethos_view text)
     return false;
 }
 
-static enum model_error error_of_status(int http)
+static enum model_error error_from_status(int http)
 {
     switch (http) {
     case 401:
@@ -161,21 +161,21 @@ static enum model_error error_of_status(int http)
     }
 }
 
-static enum model_error classify(const struct reported *reported)
+static enum model_error classify_error(const struct reported *reported)
 {
     enum model_error error;
     bool is_refusal = reported->http < 300 || reported->http == 400 || reported->http == 413 ||
                       reported->http == 500;
     if (is_refusal && has_overflow_text(reported->message))
         return MODEL_OVERFLOW;
-    if (find_name(reported->code, &error) || find_name(reported->type, &error))
+    if (find_error_name(reported->code, &error) || find_error_name(reported->type, &error))
         return error;
-    return error_of_status(reported->http);
+    return error_from_status(reported->http);
 }
 
 /* ---- the shapes it comes in --------------------------------------------------------------------- */
 
-static void read_object(struct reported *out, const json_t *error)
+static void read_error_object(struct reported *out, const json_t *error)
 {
     const json_t *code = json_object_get(error, "code");
     const json_t *details = json_object_get(error, "details");
@@ -195,9 +195,9 @@ static void read_document(struct reported *out, const json_t *document)
         document = json_array_get(document, 0);
     const json_t *error = json_object_get(document, "error");
     if (json_is_object(error))
-        read_object(out, error);
+        read_error_object(out, error);
     else if (json_is_object(document))
-        read_object(out, document);
+        read_error_object(out, document);
     if (json_is_string(error))
         out->message = json_view(document, "error");
     if (!out->message.data)
@@ -213,7 +213,7 @@ void failure_from_body(struct failure *out, const struct failure_context *contex
         read_document(&reported, document);
     else if (!view_starts(view_trim_start(body), VIEW("<"))) // a page is not worth showing
         reported.message = body;
-    failure_set(out, context, classify(&reported), http, reported.message);
+    failure_set(out, context, classify_error(&reported), http, reported.message);
     json_decref(document);
 }
 
@@ -224,6 +224,6 @@ void failure_from_json(struct failure *out, const struct failure_context *contex
     if (json_is_string(error))
         reported.message = view_of(json_string_value(error), json_string_length(error));
     else
-        read_object(&reported, error);
-    failure_set(out, context, classify(&reported), reported.http, reported.message);
+        read_error_object(&reported, error);
+    failure_set(out, context, classify_error(&reported), reported.http, reported.message);
 }

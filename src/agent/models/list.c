@@ -11,7 +11,7 @@
 
 #define MAX_ANSWER (16u << 20)
 
-struct listing {
+struct model_listing {
     struct server server;
     const struct model_settings *settings;
     model_list_fn *each;
@@ -20,13 +20,8 @@ struct listing {
 
 /* ---- requests ------------------------------------------------------------------------------------ */
 
-static bool read_bytes(void *arg, struct ethos_view bytes)
-{
-    return str_add(arg, bytes) == ETHOS_OK;
-}
-
-static int parse(const struct listing *self, const struct str *text, json_t **out,
-                 struct ethos_error *error)
+static int parse_model_list(const struct model_listing *self, const struct str *text, json_t **out,
+                            struct ethos_error *error)
 {
     struct ethos_error reason = {0};
     const char *name = self->server.provider->name;
@@ -41,17 +36,17 @@ static int parse(const struct listing *self, const struct str *text, json_t **ou
 }
 
 /* body: absent for GET. */
-static int request(const struct listing *self, const char *path, struct ethos_view body,
-                   json_t **out, struct ethos_error *error)
+static int request_json(const struct model_listing *self, const char *path, struct ethos_view body,
+                        json_t **out, struct ethos_error *error)
 {
     struct str text;
     struct transport_result result;
     const struct transport_request sent = {
-        .path = path, .body = body, .abort_fd = -1, .read = read_bytes, .arg = &text};
+        .path = path, .body = body, .abort_fd = -1, .read = transport_append, .arg = &text};
     str_init(&text, MAX_ANSWER);
     transport_send(self->server.transport, &sent, &result);
     int code = result.has_failed ? err_set(error, ETHOS_MODEL, "%s", result.failure.text)
-                                 : parse(self, &text, out, error);
+                                 : parse_model_list(self, &text, out, error);
     str_release(&text);
     return code;
 }
@@ -59,7 +54,8 @@ static int request(const struct listing *self, const char *path, struct ethos_vi
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
 /* Ollama says only of one model at a time how large its window is. 0: it does not say. */
-static int64_t find_window(const struct listing *self, const char *path, struct ethos_view name)
+static int64_t request_window(const struct model_listing *self, const char *path,
+                              struct ethos_view name)
 {
     struct ethos_error reason;
     struct str body;
@@ -70,20 +66,20 @@ static int64_t find_window(const struct listing *self, const char *path, struct 
     json_quote(name, &body);
     str_adds(&body, "}");
     if (str_code(&body) == ETHOS_OK &&
-        request(self, path, str_view(&body), &document, &reason) == ETHOS_OK)
+        request_json(self, path, str_view(&body), &document, &reason) == ETHOS_OK)
         window = catalog_read_window(document);
     json_decref(document);
     str_release(&body);
     return window;
 }
 
-static int read_row(void *arg, const struct model_row *row)
+static int complete_model_row(void *arg, const struct model_row *row)
 {
-    const struct listing *self = arg;
+    const struct model_listing *self = arg;
     const struct wire *wire = self->server.wire;
     struct model_row out = *row;
     if (wire->window_path)
-        out.window = find_window(self, wire->window_path, row->name);
+        out.window = request_window(self, wire->window_path, row->name);
     if (wire->sets_window)
         out.window = model_window(self->settings, out.window);
     if (self->server.is_local)
@@ -94,16 +90,16 @@ static int read_row(void *arg, const struct model_row *row)
 int models_list(const struct model_settings *settings, model_list_fn *each, void *arg,
                 struct ethos_error *error)
 {
-    struct listing self = {.settings = settings, .each = each, .arg = arg};
+    struct model_listing self = {.settings = settings, .each = each, .arg = arg};
     json_t *document = NULL;
     int code = server_open(&self.server, settings, error);
     if (code == ETHOS_OK) {
         const char *path = self.server.provider->list_path;
-        code = request(&self, path && !settings->wire ? path : self.server.wire->list_path,
-                       view_str(NULL), &document, error);
+        code = request_json(&self, path && !settings->wire ? path : self.server.wire->list_path,
+                            view_str(NULL), &document, error);
     }
     if (code == ETHOS_OK)
-        code = catalog_read(document, self.server.provider->name, read_row, &self, error);
+        code = catalog_read(document, self.server.provider->name, complete_model_row, &self, error);
     json_decref(document);
     server_close(&self.server);
     return code;

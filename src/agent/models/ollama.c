@@ -15,7 +15,7 @@
 
 /* ---- request ------------------------------------------------------------------------------------- */
 
-static void write_calls(struct str *out, const struct model_message *message)
+static void write_ollama_calls(struct str *out, const struct model_message *message)
 {
     for (size_t i = 0; i < message->call_count; i++) {
         const struct model_call *call = &message->calls[i];
@@ -30,8 +30,8 @@ static void write_calls(struct str *out, const struct model_message *message)
     str_adds(out, message->call_count > 0 ? "]" : "");
 }
 
-static void write_message(struct str *out, const struct wire_settings *settings,
-                          const struct model_message *message)
+static void write_ollama_message(struct str *out, const struct wire_settings *settings,
+                                 const struct model_message *message)
 {
     struct ethos_view echo = wire_find_echo(&wire_ollama, settings, message);
     if (echo.data) {
@@ -48,13 +48,13 @@ static void write_message(struct str *out, const struct wire_settings *settings,
     }
     str_adds(out, ",\"content\":");
     json_quote(message->text, out);
-    write_calls(out, message);
+    write_ollama_calls(out, message);
     str_adds(out, "}");
 }
 
 /* num_ctx stays the same within a model's life: another one makes Ollama load the model again. */
-static int write_request(const struct wire_settings *settings, const struct model_request *request,
-                         struct str *body)
+static int write_ollama_request(const struct wire_settings *settings,
+                                const struct model_request *request, struct str *body)
 {
     str_adds(body, "{\"model\":");
     json_quote(view_str(settings->model), body);
@@ -74,7 +74,7 @@ static int write_request(const struct wire_settings *settings, const struct mode
     for (size_t i = 0; i < request->message_count; i++) {
         if (i > 0 || request->system_count > 0)
             str_adds(body, ",");
-        write_message(body, settings, &request->messages[i]);
+        write_ollama_message(body, settings, &request->messages[i]);
     }
     str_adds(body, "]}");
     return str_code(body);
@@ -83,7 +83,7 @@ static int write_request(const struct wire_settings *settings, const struct mode
 /* ---- answer -------------------------------------------------------------------------------------- */
 
 /* Calls come whole. */
-static void read_call(struct reply *reply, const json_t *piece)
+static void read_whole_call(struct reply *reply, const json_t *piece)
 {
     const json_t *function = json_object_get(piece, "function");
     struct reply_call *call = reply_add_call(reply);
@@ -111,7 +111,7 @@ static void check_prompt(struct reply *reply)
 }
 
 /* Counts that are 0 are left out by the server. */
-static void read_end(struct reply *reply, const json_t *event)
+static void read_last_event(struct reply *reply, const json_t *event)
 {
     reply_count(reply, json_object_get(event, "prompt_eval_count"), &reply->usage.input, 0);
     reply_count(reply, json_object_get(event, "eval_count"), &reply->usage.output, 0);
@@ -122,7 +122,7 @@ static void read_end(struct reply *reply, const json_t *event)
     reply_complete(reply);
 }
 
-static void read_event(struct reply *reply, const json_t *event)
+static void read_ollama_event(struct reply *reply, const json_t *event)
 {
     const json_t *message = json_object_get(event, "message");
     size_t i;
@@ -130,14 +130,14 @@ static void read_event(struct reply *reply, const json_t *event)
     reply_add_thinking(reply, json_view(message, "thinking"));
     reply_add_text(reply, json_view(message, "content"));
     json_array_foreach (json_object_get(message, "tool_calls"), i, piece)
-        read_call(reply, piece);
+        read_whole_call(reply, piece);
     if (json_is_true(json_object_get(event, "done")))
-        read_end(reply, event);
+        read_last_event(reply, event);
 }
 
 /* ---- echo ---------------------------------------------------------------------------------------- */
 
-static void write_call(struct str *out, const struct reply_call *call)
+static void write_ollama_call_echo(struct str *out, const struct reply_call *call)
 {
     static const char *const written[] = {"name", "arguments", NULL};
     str_adds(out, "{\"id\":");
@@ -151,7 +151,7 @@ static void write_call(struct str *out, const struct reply_call *call)
 }
 
 /* Models that think before they call want to see why they did. */
-static void write_echo(struct reply *reply, struct str *out)
+static void write_ollama_echo(struct reply *reply, struct str *out)
 {
     size_t start = out->size, count = 0;
     str_adds(out, "{\"role\":\"assistant\",\"content\":");
@@ -165,7 +165,7 @@ static void write_echo(struct reply *reply, struct str *out)
         if (!reply_has_call(reply, reply->calls[i]))
             continue;
         str_adds(out, count++ > 0 ? "," : "");
-        write_call(out, reply->calls[i]);
+        write_ollama_call_echo(out, reply->calls[i]);
     }
     str_adds(out, "]}");
     if (count == 0)
@@ -180,7 +180,7 @@ const struct wire wire_ollama = {
     .key_header = "Authorization: Bearer ",
     .framing = WIRE_LINES,
     .sets_window = true,
-    .write_request = write_request,
-    .read_event = read_event,
-    .write_echo = write_echo,
+    .write_request = write_ollama_request,
+    .read_event = read_ollama_event,
+    .write_echo = write_ollama_echo,
 };

@@ -13,7 +13,7 @@ enum { LEFT_STREAM_OPTIONS = 1, LEFT_MAX_TOKENS = 2 };
 
 /* ---- request ------------------------------------------------------------------------------------- */
 
-static void write_calls(struct str *out, const struct model_message *message)
+static void write_chat_calls(struct str *out, const struct model_message *message)
 {
     str_adds(out, ",\"tool_calls\":[");
     for (size_t i = 0; i < message->call_count; i++) {
@@ -35,8 +35,8 @@ static void write_calls(struct str *out, const struct model_message *message)
     str_adds(out, "]");
 }
 
-static void write_message(struct str *out, const struct wire_settings *settings,
-                          const struct model_message *message)
+static void write_chat_message(struct str *out, const struct wire_settings *settings,
+                               const struct model_message *message)
 {
     struct ethos_view echo = wire_find_echo(&wire_openai_chat, settings, message);
     if (echo.data) {
@@ -55,13 +55,13 @@ static void write_message(struct str *out, const struct wire_settings *settings,
     else
         json_quote(message->text, out);
     if (message->call_count > 0)
-        write_calls(out, message);
+        write_chat_calls(out, message);
     str_adds(out, "}");
 }
 
 /* What changes least stands first. */
-static int write_request(const struct wire_settings *settings, const struct model_request *request,
-                         struct str *body)
+static int write_chat_request(const struct wire_settings *settings,
+                              const struct model_request *request, struct str *body)
 {
     str_adds(body, "{\"model\":");
     json_quote(view_str(settings->model), body);
@@ -82,7 +82,7 @@ static int write_request(const struct wire_settings *settings, const struct mode
     for (size_t i = 0; i < request->message_count; i++) {
         if (i > 0 || request->system_count > 0)
             str_adds(body, ",");
-        write_message(body, settings, &request->messages[i]);
+        write_chat_message(body, settings, &request->messages[i]);
     }
     str_adds(body, "]}");
     return str_code(body);
@@ -143,7 +143,7 @@ static void store_members(struct reply *reply, json_t *target, const json_t *sou
     }
 }
 
-static void read_call(struct reply *reply, const json_t *piece, size_t position)
+static void read_call_piece(struct reply *reply, const json_t *piece, size_t position)
 {
     static const char *const call_members[] = {"index", "id", "function", NULL};
     static const char *const function_members[] = {"name", "arguments", NULL};
@@ -281,7 +281,7 @@ static void read_finish(struct reply *reply, struct ethos_view reason)
                                                                   : MODEL_STOP_END);
 }
 
-static void read_event(struct reply *reply, const json_t *event)
+static void read_chat_event(struct reply *reply, const json_t *event)
 {
     const json_t *usage = json_object_get(event, "usage");
     const json_t *choice = json_array_get(json_object_get(event, "choices"), 0);
@@ -302,14 +302,14 @@ static void read_event(struct reply *reply, const json_t *event)
         read_content(reply, json_object_get(delta, "content"));
         reply_add_text(reply, json_view(delta, "refusal"));
         json_array_foreach (json_object_get(delta, "tool_calls"), position, piece)
-            read_call(reply, piece, position);
+            read_call_piece(reply, piece, position);
     }
     read_finish(reply, json_view(choice, "finish_reason"));
 }
 
 /* ---- echo ---------------------------------------------------------------------------------------- */
 
-static void write_call(struct str *out, const struct reply_call *call)
+static void write_chat_call_echo(struct str *out, const struct reply_call *call)
 {
     static const char *const all[] = {NULL};
     static const char *const but_function[] = {"function", NULL};
@@ -328,7 +328,7 @@ static void write_call(struct str *out, const struct reply_call *call)
     str_adds(out, "}");
 }
 
-static void write_echo(struct reply *reply, struct str *out)
+static void write_chat_echo(struct reply *reply, struct str *out)
 {
     static const char *const all[] = {NULL};
     size_t start = out->size, count = 0;
@@ -349,7 +349,7 @@ static void write_echo(struct reply *reply, struct str *out)
         if (!reply_has_call(reply, reply->calls[i]))
             continue;
         str_adds(out, count++ > 0 ? "," : "");
-        write_call(out, reply->calls[i]);
+        write_chat_call_echo(out, reply->calls[i]);
     }
     str_adds(out, "]}");
     if (count == 0)
@@ -362,8 +362,8 @@ const struct wire wire_openai_chat = {
     .list_path = "/models",
     .key_header = "Authorization: Bearer ",
     .framing = WIRE_EVENTS,
-    .write_request = write_request,
+    .write_request = write_chat_request,
     .refused_field = refused_field,
-    .read_event = read_event,
-    .write_echo = write_echo,
+    .read_event = read_chat_event,
+    .write_echo = write_chat_echo,
 };

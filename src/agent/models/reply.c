@@ -120,7 +120,7 @@ static int parse_event(struct ethos_view text, json_t **out, struct ethos_error 
     return code;
 }
 
-static void read_object(struct reply *self, const json_t *event)
+static void read_event_object(struct reply *self, const json_t *event)
 {
     const json_t *error = json_object_get(event, "error");
     if (json_is_object(error) || json_is_string(error))
@@ -132,7 +132,7 @@ static void read_object(struct reply *self, const json_t *event)
 }
 
 /* One event, or the whole answer. What the end of the stream cut off is not read. */
-static void read_event(struct reply *self, struct ethos_view text)
+static void read_event_text(struct reply *self, struct ethos_view text)
 {
     struct ethos_error error = {0};
     json_t *event = NULL;
@@ -142,7 +142,7 @@ static void read_event(struct reply *self, struct ethos_view text)
     if (code == ETHOS_OK) {
         const json_t *object = json_is_array(event) ? json_array_get(event, 0) : event;
         if (json_is_object(object))
-            read_object(self, object);
+            read_event_object(self, object);
         else
             reply_fail(self, MODEL_PROTOCOL, "an event is not a JSON object");
     } else if (!self->is_cut) {
@@ -159,10 +159,10 @@ static void read_data(void *arg, struct ethos_view data)
     else if (view_eq_str(view_trim(data), "[DONE]"))
         reply_complete(self);
     else if (!view_blank(data))
-        read_event(self, data);
+        read_event_text(self, data);
 }
 
-static void read_lines(struct reply *self, struct ethos_view bytes)
+static void read_json_lines(struct reply *self, struct ethos_view bytes)
 {
     while (bytes.size > 0 && !reply_is_over(self)) {
         const char *end = memchr(bytes.data, '\n', bytes.size);
@@ -172,7 +172,7 @@ static void read_lines(struct reply *self, struct ethos_view bytes)
         if (!end)
             break;
         if (!view_blank(str_view(&self->line)))
-            read_event(self, str_view(&self->line));
+            read_event_text(self, str_view(&self->line));
         str_clear(&self->line);
     }
 }
@@ -199,7 +199,7 @@ void reply_feed(struct reply *self, struct ethos_view bytes)
     if (self->input == REPLY_INPUT_WHOLE)
         check_code(self, str_add(&self->line, bytes));
     else if (self->wire->framing == WIRE_LINES)
-        read_lines(self, bytes);
+        read_json_lines(self, bytes);
     else
         event_stream_feed(&self->events, bytes);
 }
@@ -211,7 +211,7 @@ int reply_join(struct reply_text *text, struct ethos_view piece)
     return surrogates_join(&text->half, piece, &text->text);
 }
 
-static void show(struct reply *self, enum model_event_kind kind, struct ethos_view text)
+static void show_reply_text(struct reply *self, enum model_event_kind kind, struct ethos_view text)
 {
     struct model_event event = {.kind = kind, .text = text};
     self->shown_bytes += text.size;
@@ -228,7 +228,7 @@ void reply_add_text(struct reply *self, struct ethos_view piece)
     if (added.size == 0)
         return;
     self->has_shown = true;
-    show(self, MODEL_TEXT, added);
+    show_reply_text(self, MODEL_TEXT, added);
 }
 
 void reply_add_thinking(struct reply *self, struct ethos_view piece)
@@ -241,7 +241,7 @@ void reply_add_thinking(struct reply *self, struct ethos_view piece)
     if (added.size == 0)
         return;
     self->has_thought = true;
-    show(self, MODEL_THINKING, added);
+    show_reply_text(self, MODEL_THINKING, added);
 }
 
 void reply_add_field(struct reply *self, const char *name, struct ethos_view piece)
@@ -308,7 +308,7 @@ static void show_call(struct reply *self, enum model_event_kind kind, const stru
 }
 
 /* Letters and digits; which ones is decided by the seed and the number of the call. */
-static void make_id(const struct reply *self, struct reply_call *call)
+static void make_call_id(const struct reply *self, struct reply_call *call)
 {
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
     uint64_t value = self->settings->call_seed + call->item * 0x9E3779B97F4A7C15u;
@@ -317,7 +317,7 @@ static void make_id(const struct reply *self, struct reply_call *call)
         str_addc(&call->id, digits[value % 36]);
 }
 
-static bool has_id(const struct reply *self, struct ethos_view id)
+static bool has_call_id(const struct reply *self, struct ethos_view id)
 {
     for (size_t i = 0; i < self->call_count; i++)
         if (view_eq(str_view(&self->calls[i]->id), id))
@@ -325,10 +325,10 @@ static bool has_id(const struct reply *self, struct ethos_view id)
     return false;
 }
 
-static void begin_call(struct reply *self, struct reply_call *call)
+static void announce_call(struct reply *self, struct reply_call *call)
 {
     if (call->id.size == 0)
-        make_id(self, call);
+        make_call_id(self, call);
     check_code(self, str_code(&call->id));
     check_code(self, str_code(&call->name));
     if (self->has_failed)
@@ -345,14 +345,14 @@ void reply_name_call(struct reply *self, struct reply_call *call, struct ethos_v
 {
     if (self->has_failed)
         return;
-    if (id.size > 0 && call->id.size == 0 && !has_id(self, id))
+    if (id.size > 0 && call->id.size == 0 && !has_call_id(self, id))
         str_add(&call->id, id);
     if (name.size == 0)
         return;
     str_clear(&call->name);
     str_add(&call->name, name);
     if (!call->has_begun)
-        begin_call(self, call);
+        announce_call(self, call);
 }
 
 void reply_add_arguments(struct reply *self, struct reply_call *call, struct ethos_view piece)
@@ -436,7 +436,7 @@ void reply_end(struct reply *self, bool is_cut)
     self->is_cut = is_cut || self->input == REPLY_INPUT_STREAM;
     if (self->input == REPLY_INPUT_WHOLE || self->wire->framing == WIRE_LINES) {
         if (!view_blank(str_view(&self->line)))
-            read_event(self, str_view(&self->line));
+            read_event_text(self, str_view(&self->line));
     } else if (!reply_is_over(self)) {
         event_stream_feed(&self->events, VIEW("\n\n"));
     }

@@ -51,7 +51,8 @@ static bool is_link_local(const struct sockaddr *address)
 }
 
 /* Link-local addresses are where clouds keep the credentials of a machine: no name may lead there. */
-static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+static curl_socket_t open_allowed_socket(void *arg, curlsocktype purpose,
+                                         struct curl_sockaddr *address)
 {
     (void)arg, (void)purpose;
     if (is_link_local(&address->addr))
@@ -59,7 +60,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-static size_t read_header(char *line, size_t size, size_t count, void *arg)
+static size_t read_status_header(char *line, size_t size, size_t count, void *arg)
 {
     struct transport *self = arg;
     long http = 0;
@@ -71,7 +72,7 @@ static size_t read_header(char *line, size_t size, size_t count, void *arg)
     return size * count;
 }
 
-static size_t read_body(char *data, size_t size, size_t count, void *arg)
+static size_t receive_body(char *data, size_t size, size_t count, void *arg)
 {
     struct transport *self = arg;
     struct ethos_view bytes = view_of(data, size * count);
@@ -84,7 +85,12 @@ static size_t read_body(char *data, size_t size, size_t count, void *arg)
     return self->is_stopped ? 0 : bytes.size;
 }
 
-static void add_line(struct curl_slist **lines, const char *line, CURLcode *code)
+bool transport_append(void *str, struct ethos_view bytes)
+{
+    return str_add(str, bytes) == ETHOS_OK;
+}
+
+static void append_header_line(struct curl_slist **lines, const char *line, CURLcode *code)
 {
     struct curl_slist *longer = curl_slist_append(*lines, line);
     if (longer)
@@ -93,7 +99,7 @@ static void add_line(struct curl_slist **lines, const char *line, CURLcode *code
         *code = CURLE_OUT_OF_MEMORY;
 }
 
-static CURLcode make_lines(const struct transport *self, struct curl_slist **out)
+static CURLcode make_header_lines(const struct transport *self, struct curl_slist **out)
 {
     const struct transport_settings *settings = &self->settings;
     CURLcode code = CURLE_OK;
@@ -104,11 +110,11 @@ static CURLcode make_lines(const struct transport *self, struct curl_slist **out
     if (str_code(&key) != ETHOS_OK)
         code = CURLE_OUT_OF_MEMORY;
     else if (key.size > 0)
-        add_line(out, key.data, &code);
-    add_line(out, "Expect:", &code);
-    add_line(out, "Content-Type: application/json", &code);
+        append_header_line(out, key.data, &code);
+    append_header_line(out, "Expect:", &code);
+    append_header_line(out, "Content-Type: application/json", &code);
     for (const char *const *line = settings->headers; line && *line; line++)
-        add_line(out, *line, &code);
+        append_header_line(out, *line, &code);
     str_release(&key);
     return code;
 }
@@ -138,7 +144,7 @@ static CURLcode set_options(struct transport *self, const struct transport_reque
     CURL *easy = self->easy;
     curl_easy_reset(easy);
     self->reason[0] = 0;
-    CURLcode code = make_lines(self, lines);
+    CURLcode code = make_header_lines(self, lines);
     if (code == CURLE_OK)
         code = set_address(self, request->path);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, *lines);
@@ -152,11 +158,11 @@ static CURLcode set_options(struct transport *self, const struct transport_reque
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); // does not wait for a name that nobody resolves
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)self->settings.connect_ms);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_allowed_socket);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, self->reason);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, read_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, read_status_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, self);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, read_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, receive_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, self);
     if (request->body.data) {
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
@@ -167,9 +173,9 @@ static CURLcode set_options(struct transport *self, const struct transport_reque
 
 /* ---- the exchange -------------------------------------------------------------------------------- */
 
-enum ending { ENDING_NONE, ENDING_CURL, ENDING_ABORT, ENDING_TIMEOUT, ENDING_COMPLETE };
+enum exchange_end { END_NONE, END_CURL, END_ABORT, END_TIMEOUT, END_COMPLETE };
 
-static int64_t deadline_of(const struct transport *self, bool is_over)
+static int64_t next_deadline(const struct transport *self, bool is_over)
 {
     if (is_over)
         return self->last_byte_ms + DRAIN_MS;
@@ -177,7 +183,7 @@ static int64_t deadline_of(const struct transport *self, bool is_over)
            (self->has_bytes ? self->settings.idle_ms : self->settings.first_byte_ms);
 }
 
-static bool is_done(CURLM *multi, CURLcode *out)
+static bool is_transfer_done(CURLM *multi, CURLcode *out)
 {
     CURLMsg *message;
     int rest;
@@ -190,41 +196,41 @@ static bool is_done(CURLM *multi, CURLcode *out)
 }
 
 /* Waits for the network, an abort or the deadline. */
-static enum ending wait_for_more(const struct transport *self, CURLcode *code)
+static enum exchange_end wait_for_more(const struct transport *self, CURLcode *code)
 {
     const struct transport_request *request = self->request;
     struct curl_waitfd abort = {.fd = request->abort_fd, .events = CURL_WAIT_POLLIN};
     bool is_over = request->is_over && request->is_over(request->arg);
-    int64_t rest = deadline_of(self, is_over) - os_monotonic_ms();
+    int64_t rest = next_deadline(self, is_over) - os_monotonic_ms();
     if (rest <= 0)
-        return is_over ? ENDING_COMPLETE : ENDING_TIMEOUT;
+        return is_over ? END_COMPLETE : END_TIMEOUT;
     CURLMcode polled = curl_multi_poll(self->multi, &abort, request->abort_fd >= 0 ? 1 : 0,
                                        (int)(rest < LONGEST_POLL_MS ? rest : LONGEST_POLL_MS),
                                        NULL);
     if (abort.revents != 0)
-        return ENDING_ABORT;
+        return END_ABORT;
     if (polled == CURLM_OK)
-        return ENDING_NONE;
+        return END_NONE;
     *code = CURLE_OUT_OF_MEMORY;
-    return ENDING_CURL;
+    return END_CURL;
 }
 
-static enum ending run(struct transport *self, CURLcode *code)
+static enum exchange_end run_exchange(struct transport *self, CURLcode *code)
 {
-    enum ending ending = ENDING_NONE;
+    enum exchange_end end = END_NONE;
     int running;
-    while (ending == ENDING_NONE) {
+    while (end == END_NONE) {
         if (curl_multi_perform(self->multi, &running) != CURLM_OK) {
             *code = CURLE_OUT_OF_MEMORY;
-            return ENDING_CURL;
+            return END_CURL;
         }
-        ending = is_done(self->multi, code) ? ENDING_CURL : wait_for_more(self, code);
+        end = is_transfer_done(self->multi, code) ? END_CURL : wait_for_more(self, code);
     }
-    return ending;
+    return end;
 }
 
 /* A write to a connection that was closed must not end the program. */
-static enum ending run_without_sigpipe(struct transport *self, CURLcode *code)
+static enum exchange_end run_without_sigpipe(struct transport *self, CURLcode *code)
 {
     const struct timespec none = {0, 0};
     sigset_t pipe, pending, before;
@@ -232,11 +238,11 @@ static enum ending run_without_sigpipe(struct transport *self, CURLcode *code)
     sigaddset(&pipe, SIGPIPE);
     sigpending(&pending);
     pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    enum ending ending = run(self, code);
+    enum exchange_end end = run_exchange(self, code);
     while (!sigismember(&pending, SIGPIPE) && sigtimedwait(&pipe, NULL, &none) > 0)
         continue;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return ending;
+    return end;
 }
 
 /* ---- its result ---------------------------------------------------------------------------------- */
@@ -248,15 +254,15 @@ static void copy_header(CURL *easy, const char *name, char out[RETRY_HEADER_SIZE
         snprintf(out, RETRY_HEADER_SIZE, "%s", header->value);
 }
 
-static void fail(const struct transport *self, struct transport_result *out, enum model_error error,
-                 int http, const char *detail)
+static void set_failure(const struct transport *self, struct transport_result *out,
+                        enum model_error error, int http, const char *detail)
 {
     out->has_failed = true;
     failure_set(&out->failure, &self->settings.context, error, http, view_str(detail));
 }
 
 /* A certificate that is not valid today is not valid in a second, either. */
-static enum model_error error_of(CURLcode code)
+static enum model_error error_from_curl(CURLcode code)
 {
     switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
@@ -279,10 +285,10 @@ static void set_timeout(const struct transport *self, struct transport_result *o
     char detail[80];
     int64_t ms = self->has_bytes ? self->settings.idle_ms : self->settings.first_byte_ms;
     snprintf(detail, sizeof detail, "nothing arrived for %lld s", (long long)(ms + 999) / 1000);
-    fail(self, out, MODEL_TIMEOUT, 0, detail);
+    set_failure(self, out, MODEL_TIMEOUT, 0, detail);
 }
 
-static void set_result(struct transport *self, enum ending ending, CURLcode code,
+static void set_result(struct transport *self, enum exchange_end end, CURLcode code,
                        struct transport_result *out)
 {
     curl_off_t connected = 0;
@@ -290,16 +296,16 @@ static void set_result(struct transport *self, enum ending ending, CURLcode code
     out->can_connect = connected > 0;
     out->http = self->http;
     bool is_success = self->http >= 200 && self->http < 300;
-    if (ending == ENDING_ABORT) {
-        fail(self, out, MODEL_ABORTED, 0, NULL);
-    } else if (ending == ENDING_TIMEOUT) {
+    if (end == END_ABORT) {
+        set_failure(self, out, MODEL_ABORTED, 0, NULL);
+    } else if (end == END_TIMEOUT) {
         set_timeout(self, out);
-    } else if (ending == ENDING_CURL && code != CURLE_OK && !self->is_stopped) {
-        fail(self, out, error_of(code), 0,
-             self->reason[0] ? self->reason : curl_easy_strerror(code));
+    } else if (end == END_CURL && code != CURLE_OK && !self->is_stopped) {
+        set_failure(self, out, error_from_curl(code), 0,
+                    self->reason[0] ? self->reason : curl_easy_strerror(code));
     } else if (self->http >= 300 && self->http < 400) {
-        fail(self, out, MODEL_REQUEST, self->http,
-             "the server redirects elsewhere; check the base URL");
+        set_failure(self, out, MODEL_REQUEST, self->http,
+                    "the server redirects elsewhere; check the base URL");
     } else if (!is_success) {
         out->has_failed = true;
         failure_from_body(&out->failure, &self->settings.context, self->http,
@@ -316,7 +322,7 @@ void transport_send(struct transport *self, const struct transport_request *requ
                     struct transport_result *out)
 {
     struct curl_slist *lines = NULL;
-    enum ending ending = ENDING_CURL;
+    enum exchange_end end = END_CURL;
     *out = (struct transport_result){0};
     self->request = request;
     self->http = 0;
@@ -327,8 +333,8 @@ void transport_send(struct transport *self, const struct transport_request *requ
     if (code == CURLE_OK && curl_multi_add_handle(self->multi, self->easy) != CURLM_OK)
         code = CURLE_OUT_OF_MEMORY;
     if (code == CURLE_OK)
-        ending = run_without_sigpipe(self, &code);
-    set_result(self, ending, code, out);
+        end = run_without_sigpipe(self, &code);
+    set_result(self, end, code, out);
     curl_multi_remove_handle(self->multi, self->easy);
     curl_easy_reset(self->easy); // nothing of the request is left in it
     curl_slist_free_all(lines);

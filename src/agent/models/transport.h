@@ -54,4 +54,7 @@ void transport_close(struct transport *self);
 void transport_send(struct transport *self, const struct transport_request *request,
                     struct transport_result *out);
 
+/* A request's read that appends the body to a struct str. */
+bool transport_append(void *str, struct ethos_view bytes);
+
 #endif

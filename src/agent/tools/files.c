@@ -57,9 +57,9 @@ static const struct file_arg search_args[] = {
     {"limit", "how many lines at most (default: 50)", JSON_INTEGER, false},
     {0}};
 
-static bool read_file(const struct toolbox_call *call);
-static bool list_files(const struct toolbox_call *call);
-static bool search_files(const struct toolbox_call *call);
+static bool run_read_file(const struct toolbox_call *call);
+static bool run_list_files(const struct toolbox_call *call);
+static bool run_search_files(const struct toolbox_call *call);
 
 static const struct file_tool {
     const char *name, *description;
@@ -67,10 +67,10 @@ static const struct file_tool {
     bool (*run)(const struct toolbox_call *call);
 } tools[] = {
     {"read_file", "Read a text file of the project, a note of its memory, or a skill.", read_args,
-     read_file},
-    {"list_files", "List the files in a folder of the project.", list_args, list_files},
+     run_read_file},
+    {"list_files", "List the files in a folder of the project.", list_args, run_list_files},
     {"search_files", "Find lines that contain a text in the files of the project.", search_args,
-     search_files},
+     run_search_files},
 };
 #define TOOLS (sizeof tools / sizeof *tools)
 
@@ -82,7 +82,7 @@ static const struct file_tool *find_tool(const char *name)
     return NULL;
 }
 
-static bool has_tool(const char *name)
+static bool is_file_tool(const char *name)
 {
     return find_tool(name) != NULL;
 }
@@ -103,7 +103,7 @@ static json_t *make_schema(const struct file_arg *args)
                      required, "additionalProperties", 0);
 }
 
-static int add_tools(struct toolbox *self, struct ethos_error *error)
+static int add_file_tools(struct toolbox *self, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && self->setup.root_count > 0 && i < TOOLS; i++)
@@ -117,7 +117,7 @@ static bool has_type(const json_t *value, json_type type)
     return type == JSON_TRUE ? json_is_boolean(value) : json_typeof(value) == type;
 }
 
-static bool check_args(const struct toolbox_call *call, const struct file_arg *rows)
+static bool check_file_args(const struct toolbox_call *call, const struct file_arg *rows)
 {
     const char *name;
     json_t *value;
@@ -143,7 +143,7 @@ static bool is_beneath(const char *path, const char *root)
 }
 
 /* Notes and skills of the home are the owner's own text. */
-static enum toolbox_text whose_text(const struct toolbox_call *call)
+static enum toolbox_text result_origin(const struct toolbox_call *call)
 {
     const char *path = json_string_value(json_object_get(call->args, "path"));
     const char *home = service_home(call->box->setup.ethos);
@@ -151,12 +151,12 @@ static enum toolbox_text whose_text(const struct toolbox_call *call)
     return own ? TOOLBOX_OWN : TOOLBOX_FOREIGN;
 }
 
-static bool call_tool(const struct toolbox_call *call)
+static bool call_file_tool(const struct toolbox_call *call)
 {
     const struct file_tool *tool = find_tool(call->name);
-    bool done = check_args(call, tool->args) && tool->run(call);
+    bool done = check_file_args(call, tool->args) && tool->run(call);
     if (done)
-        *call->text = whose_text(call);
+        *call->text = result_origin(call);
     return done;
 }
 
@@ -176,7 +176,7 @@ struct location {
     char path[PATH_MAX]; /* from the root; "." for itself */
 };
 
-static bool locate(const struct toolbox_call *call, struct location *out)
+static bool find_location(const struct toolbox_call *call, struct location *out)
 {
     const struct toolbox_setup *setup = &call->box->setup;
     const json_t *value = json_object_get(call->args, "path");
@@ -256,7 +256,7 @@ static void append_visible(struct ethos_view text, struct str *out)
 }
 
 /* Whole lines from a number on. */
-static struct ethos_view choose_lines(struct ethos_view text, int64_t first, int64_t count,
+static struct ethos_view select_lines(struct ethos_view text, int64_t first, int64_t count,
                                       size_t *out_left)
 {
     struct ethos_view rest = text, line;
@@ -269,13 +269,13 @@ static struct ethos_view choose_lines(struct ethos_view text, int64_t first, int
     return view_of(from.data, from.size - rest.size);
 }
 
-static bool read_file(const struct toolbox_call *call)
+static bool run_read_file(const struct toolbox_call *call)
 {
     struct location at;
     struct str text;
     struct stat info;
     size_t left;
-    int fd = locate(call, &at) ? open_location(call, &at, 0) : -1;
+    int fd = find_location(call, &at) ? open_location(call, &at, 0) : -1;
     if (fd < 0)
         return false;
     str_init(&text, MAX_FILE + 1);
@@ -289,7 +289,7 @@ static bool read_file(const struct toolbox_call *call)
         toolbox_refuse(call, "%.300s is not a text file", at.path);
     os_close(fd);
     if (done) {
-        struct ethos_view lines = choose_lines(
+        struct ethos_view lines = select_lines(
             str_view(&text), number_arg(call, "offset", 1, INT64_MAX),
             number_arg(call, "limit", DEFAULT_LINES, INT64_MAX), &left);
         append_visible(lines, call->out);
@@ -305,7 +305,7 @@ static bool read_file(const struct toolbox_call *call)
 /* Returns false to end the walk. fd is the entry, open; dir says that it is a folder. */
 typedef bool visit_fn(void *arg, int fd, const char *path, bool dir);
 
-struct walk {
+struct file_walk {
     const struct toolbox_call *call;
     const char *root;
     bool recursive;
@@ -316,9 +316,9 @@ struct walk {
     bool cut;   /* there is more than one walk visits */
 };
 
-static void walk_folder(struct walk *walk, int fd, const char *path, unsigned depth);
+static void visit_subfolder(struct file_walk *walk, int fd, const char *path, unsigned depth);
 
-static void visit_entry(struct walk *walk, int dir, const char *folder, const char *name,
+static void visit_entry(struct file_walk *walk, int dir, const char *folder, const char *name,
                         unsigned depth)
 {
     char path[PATH_MAX];
@@ -338,11 +338,11 @@ static void visit_entry(struct walk *walk, int dir, const char *folder, const ch
     else if (folder_entry || S_ISREG(info.st_mode))
         walk->ended = !walk->visit(walk->arg, fd, path, folder_entry);
     if (!walk->ended && folder_entry && walk->recursive && depth < MAX_DEPTH)
-        walk_folder(walk, fd, path, depth + 1);
+        visit_subfolder(walk, fd, path, depth + 1);
     os_close(fd);
 }
 
-static void walk_folder(struct walk *walk, int fd, const char *path, unsigned depth)
+static void visit_subfolder(struct file_walk *walk, int fd, const char *path, unsigned depth)
 {
     struct arena arena;
     struct dir_names names = {0};
@@ -362,20 +362,20 @@ static bool append_entry(void *arg, int fd, const char *path, bool dir)
     return true;
 }
 
-static bool list_files(const struct toolbox_call *call)
+static bool run_list_files(const struct toolbox_call *call)
 {
     struct location at;
     struct str rows;
-    int fd = locate(call, &at) ? open_location(call, &at, O_DIRECTORY) : -1;
+    int fd = find_location(call, &at) ? open_location(call, &at, O_DIRECTORY) : -1;
     if (fd < 0)
         return false;
     str_init(&rows, (size_t)MAX_VISITED * PATH_MAX);
-    struct walk walk = {.call = call,
-                        .root = at.root,
-                        .recursive = json_is_true(json_object_get(call->args, "recursive")),
-                        .visit = append_entry,
-                        .arg = &rows};
-    walk_folder(&walk, fd, at.path, 0);
+    struct file_walk walk = {.call = call,
+                             .root = at.root,
+                             .recursive = json_is_true(json_object_get(call->args, "recursive")),
+                             .visit = append_entry,
+                             .arg = &rows};
+    visit_subfolder(&walk, fd, at.path, 0);
     os_close(fd);
     struct ethos_view shown = str_view(&rows), rest = shown;
     bool more = view_skip_lines(&rest, MAX_LISTED) && rest.size > 0;
@@ -391,7 +391,7 @@ static bool list_files(const struct toolbox_call *call)
 
 /* ---- searching --------------------------------------------------------------------------------- */
 
-struct searching {
+struct file_search {
     const struct toolbox_call *call;
     struct ethos_view query;
     bool any_case;
@@ -407,7 +407,7 @@ static bool contains_any_case(struct ethos_view line, struct ethos_view query)
     return false;
 }
 
-static bool search_text(struct searching *self, const char *path)
+static bool search_text(struct file_search *self, const char *path)
 {
     struct ethos_view rest = str_view(&self->text), line;
     for (size_t number = 1; self->left > 0 && view_line(&rest, &line); number++) {
@@ -424,7 +424,7 @@ static bool search_text(struct searching *self, const char *path)
 
 static bool search_entry(void *arg, int fd, const char *path, bool dir)
 {
-    struct searching *self = arg;
+    struct file_search *self = arg;
     str_clear(&self->text);
     if (dir || os_read_all(fd, &self->text, MAX_SEARCHED) != 0 || !is_text(str_view(&self->text)))
         return true;
@@ -439,25 +439,25 @@ static bool has_capital(struct ethos_view text)
     return false;
 }
 
-static bool search_files(const struct toolbox_call *call)
+static bool run_search_files(const struct toolbox_call *call)
 {
     struct location at;
     struct stat info;
-    struct searching searching = {.call = call,
-                                  .query = json_view(call->args, "query"),
-                                  .left = number_arg(call, "limit", DEFAULT_HITS, MAX_HITS)};
+    struct file_search searching = {.call = call,
+                                    .query = json_view(call->args, "query"),
+                                    .left = number_arg(call, "limit", DEFAULT_HITS, MAX_HITS)};
     if (view_blank(searching.query))
         return toolbox_refuse(call, "search_files: the query is blank");
-    int fd = locate(call, &at) ? open_location(call, &at, 0) : -1;
+    int fd = find_location(call, &at) ? open_location(call, &at, 0) : -1;
     if (fd < 0)
         return false;
     searching.any_case = !has_capital(searching.query);
     str_init(&searching.text, MAX_SEARCHED + 1);
     str_init(&searching.hits, (size_t)MAX_HITS * (PATH_MAX + MAX_LINE + 32));
-    struct walk walk = {
+    struct file_walk walk = {
         .call = call, .root = at.root, .recursive = true, .visit = search_entry, .arg = &searching};
     if (os_fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
-        walk_folder(&walk, fd, at.path, 0);
+        visit_subfolder(&walk, fd, at.path, 0);
     else
         search_entry(&searching, fd, at.path, false);
     os_close(fd);
@@ -471,4 +471,4 @@ static bool search_files(const struct toolbox_call *call)
     return true;
 }
 
-const struct tool_group file_tools = {add_tools, has_tool, call_tool, true};
+const struct tool_group file_tools = {add_file_tools, is_file_tool, call_file_tool, true};

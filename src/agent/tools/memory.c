@@ -16,7 +16,7 @@
 
 /* ---- operations -------------------------------------------------------------------------------- */
 
-struct running {
+struct running_tool {
     struct toolbox *box;
     bool queued; /* memory_write: nothing is written yet */
 };
@@ -24,7 +24,7 @@ struct running {
 static int run_op(void *arg, const struct op *op, json_t *args, bool members,
                   struct op_result *result, struct ethos_error *error)
 {
-    const struct running *running = arg;
+    const struct running_tool *running = arg;
     const struct toolbox_setup *setup = &running->box->setup;
     struct op_call call = {.ethos = setup->ethos,
                            .request = setup->request,
@@ -45,7 +45,7 @@ static int run_op(void *arg, const struct op *op, json_t *args, bool members,
 }
 
 /* Who only proposes has no right to read. */
-static struct tool_access access_of(struct running *running)
+static struct tool_access access_of(struct running_tool *running)
 {
     const struct toolbox_setup *setup = &running->box->setup;
     return (struct tool_access){.rights = setup->proposes ? OP_RIGHT(OP_MEMORY_WRITE) | OP_AGENT
@@ -54,9 +54,9 @@ static struct tool_access access_of(struct running *running)
                                 .run_arg = running};
 }
 
-static int add_tools(struct toolbox *self, struct ethos_error *error)
+static int add_memory_tools(struct toolbox *self, struct ethos_error *error)
 {
-    struct running running = {.box = self};
+    struct running_tool running = {.box = self};
     const struct tool_access access = access_of(&running);
     int code = ETHOS_OK;
     for (const struct tool *tool = tools_table; code == ETHOS_OK && tool->name; tool++)
@@ -66,7 +66,7 @@ static int add_tools(struct toolbox *self, struct ethos_error *error)
     return code;
 }
 
-static bool has_tool(const char *name)
+static bool is_memory_tool(const char *name)
 {
     for (const struct tool *tool = tools_table; tool->name; tool++)
         if (strcmp(tool->name, name) == 0)
@@ -136,7 +136,7 @@ static void note_pending(const struct toolbox_call *call, const struct tool_call
 
 /* An update that was tried and would wait is proposed at once, so that the model is told under which id. */
 static int queue_or_propose(const struct toolbox_call *call, struct tool_call *tool_call,
-                            struct running *running, json_t *queued)
+                            struct running_tool *running, json_t *queued)
 {
     if (!is_pending(tool_call))
         return updates_add(call->box->setup.updates, tool_call->way->action, queued,
@@ -176,7 +176,7 @@ static bool has_untrusted(const json_t *json)
 }
 
 static bool run_tool(const struct toolbox_call *call, struct tool_call *tool_call,
-                     struct running *running)
+                     struct running_tool *running)
 {
     json_t *args = NULL, *queued = NULL;
     bool queues = running->queued, dry = call->box->setup.dry_run;
@@ -209,9 +209,9 @@ static bool run_tool(const struct toolbox_call *call, struct tool_call *tool_cal
     return shown;
 }
 
-static bool call_tool(const struct toolbox_call *call)
+static bool call_memory_tool(const struct toolbox_call *call)
 {
-    struct running running = {call->box, strcmp(call->name, "memory_write") == 0};
+    struct running_tool running = {call->box, strcmp(call->name, "memory_write") == 0};
     const struct tool_access access = access_of(&running);
     struct tool_call tool_call = {.access = &access, .tool = tool_find(&access, call->name)};
     if (!tool_call.tool)
@@ -222,4 +222,4 @@ static bool call_tool(const struct toolbox_call *call)
     return done;
 }
 
-const struct tool_group memory_tools = {add_tools, has_tool, call_tool, false};
+const struct tool_group memory_tools = {add_memory_tools, is_memory_tool, call_memory_tool, false};

@@ -109,7 +109,7 @@ bool toolbox_refuse(const struct toolbox_call *call, const char *format, ...)
     return false;
 }
 
-static bool has_tool(const struct toolbox *self, struct ethos_view name)
+static bool is_tool_offered(const struct toolbox *self, struct ethos_view name)
 {
     for (size_t i = 0; i < self->count; i++)
         if (view_eq(self->tools[i].name, name))
@@ -139,14 +139,14 @@ static void cut_result(struct str *text, size_t begin)
                end - begin, size);
 }
 
-static bool run_call(struct toolbox *self, struct ethos_view name, struct ethos_view arguments,
-                     const char *call_id, struct str *out, enum toolbox_text *out_text)
+static bool run_tool_call(struct toolbox *self, struct ethos_view name, struct ethos_view arguments,
+                          const char *call_id, struct str *out, enum toolbox_text *out_text)
 {
     char word[MAX_NAME];
     struct ethos_error error = {0};
     json_t *args = NULL;
     struct toolbox_call call = {self, word, NULL, call_id, out, out_text};
-    if (!has_tool(self, name))
+    if (!is_tool_offered(self, name))
         return refuse_unknown(self, name, out);
     snprintf(word, sizeof word, "%.*s", VIEW_ARG(name));
     if (view_blank(arguments))
@@ -173,7 +173,7 @@ bool toolbox_call(struct toolbox *self, struct ethos_view name, struct ethos_vie
     struct str text;
     str_init(&text, MAX_RESULT);
     *out_text = TOOLBOX_PLAIN;
-    bool done = run_call(self, name, arguments, call_id, &text, out_text);
+    bool done = run_tool_call(self, name, arguments, call_id, &text, out_text);
     if (*out_text == TOOLBOX_FOREIGN)
         toolbox_distrust(self);
     if (str_code(&text) == ETHOS_LIMIT) {

@@ -82,7 +82,7 @@ static json_t *find_change(const json_t *changes, const char *scope, const char 
     return NULL;
 }
 
-static json_t *add_change(struct updates *self, const char *scope, const char *key)
+static json_t *find_or_add_change(struct updates *self, const char *scope, const char *key)
 {
     json_t *row = find_change(self->changes, scope, key);
     if (row)
@@ -95,7 +95,7 @@ static json_t *add_change(struct updates *self, const char *scope, const char *k
 
 int updates_note_change(struct updates *self, const char *scope, const char *key)
 {
-    return add_change(self, scope, key) ? ETHOS_OK : ETHOS_NOMEM;
+    return find_or_add_change(self, scope, key) ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 /* The lines that a unified diff adds and removes; blank ones say nothing. */
@@ -122,7 +122,7 @@ static void add_problem(struct updates *self, const struct ethos_outcome *outcom
 
 /* ---- applying ---------------------------------------------------------------------------------- */
 
-struct applying {
+struct apply_state {
     struct updates *self;
     bool conflict[2];       /* of the scope of memory, and of the user's */
     bool reports_conflicts; /* there is no other way any more */
@@ -130,11 +130,11 @@ struct applying {
 
 static void collect_outcome(void *arg, const struct ethos_outcome *outcome)
 {
-    struct applying *applying = arg;
+    struct apply_state *applying = arg;
     struct updates *self = applying->self;
     const struct ethos_context *context = ethos_turn_context(self->turn);
     if (outcome->kind == ETHOS_OUTCOME_WRITTEN || outcome->kind == ETHOS_OUTCOME_QUEUED) {
-        json_t *row = add_change(self, outcome->scope, outcome->key);
+        json_t *row = find_or_add_change(self, outcome->scope, outcome->key);
         if (row && outcome->diff)
             add_diff_lines(row, view_str(outcome->diff));
     } else if (outcome->kind == ETHOS_OUTCOME_CONFLICT && !applying->reports_conflicts) {
@@ -167,7 +167,7 @@ static bool is_for_user(const struct updates *self, const struct ethos_update *u
     return user && strcmp(context->user_scope, context->memory_scope) != 0;
 }
 
-static int run_sync(struct applying *applying, const struct ethos_update *updates, size_t count,
+static int run_sync(struct apply_state *applying, const struct ethos_update *updates, size_t count,
                     struct ethos_origin origin, const char *suffix, struct ethos_error *error)
 {
     char op_id[ETHOS_MAX_OPID + 1];
@@ -182,7 +182,7 @@ static int run_sync(struct applying *applying, const struct ethos_update *update
 }
 
 /* The new text over the one that the model was shown. */
-static int merge_replace(struct applying *applying, const struct ethos_update *update,
+static int merge_replace(struct apply_state *applying, const struct ethos_update *update,
                          const json_t *row, const struct ethos_origin *origin)
 {
     struct updates *self = applying->self;
@@ -218,8 +218,9 @@ static int merge_replace(struct applying *applying, const struct ethos_update *u
 }
 
 /* A scope in which a replaced file had moved, so that nothing of it was written. */
-static int apply_apart(struct applying *applying, const struct ethos_update *updates, size_t count,
-                       bool user, const struct ethos_origin *origin, struct ethos_error *error)
+static int apply_apart(struct apply_state *applying, const struct ethos_update *updates,
+                       size_t count, bool user, const struct ethos_origin *origin,
+                       struct ethos_error *error)
 {
     struct ethos_update *others = calloc(count, sizeof *others);
     size_t other_count = 0;
@@ -241,7 +242,7 @@ int updates_apply(struct updates *self, const struct ethos_origin *origin,
                   struct ethos_error *error)
 {
     size_t count = json_array_size(self->rows), index;
-    struct applying applying = {.self = self};
+    struct apply_state applying = {.self = self};
     struct ethos_update *updates = count > 0 ? calloc(count, sizeof *updates) : NULL;
     json_t *row;
     if (count == 0)

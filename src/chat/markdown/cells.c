@@ -21,7 +21,7 @@ void cells_clear(struct cells *self)
     self->code = ETHOS_OK;
 }
 
-static bool grow(struct cells *self)
+static bool grow_cells(struct cells *self)
 {
     size_t capacity = self->capacity ? 2 * self->capacity : 256;
     if (self->code != ETHOS_OK)
@@ -37,15 +37,15 @@ static bool grow(struct cells *self)
     return true;
 }
 
-static void push(struct cells *self, const struct cell *cell)
+static void push_cell(struct cells *self, const struct cell *cell)
 {
-    if (self->count < self->capacity || grow(self))
+    if (self->count < self->capacity || grow_cells(self))
         self->rows[self->count++] = *cell;
 }
 
 void cells_add_cell(struct cells *self, struct cell cell)
 {
-    push(self, &cell);
+    push_cell(self, &cell);
 }
 
 /* A lone emoji style, whose character was a delimiter, may make what stands before it wider. */
@@ -75,18 +75,18 @@ void cells_add(struct cells *self, struct ethos_view text, unsigned style, size_
         } else {
             cell.width = (uint8_t)cell_width(widths, cluster);
         }
-        push(self, &cell);
+        push_cell(self, &cell);
     }
 }
 
 /* ---- wrapping ---------------------------------------------------------------------------------- */
 
-static bool is_blank(const struct cell *cell)
+static bool is_blank_cell(const struct cell *cell)
 {
     return cell->size == 1 && *cell->text == ' ';
 }
 
-static bool is_one_of(const struct cell *cell, const char *const list[])
+static bool is_cell_one_of(const struct cell *cell, const char *const list[])
 {
     for (size_t i = 0; list[i]; i++)
         if (strlen(list[i]) == cell->size && memcmp(list[i], cell->text, cell->size) == 0)
@@ -101,29 +101,29 @@ static bool can_break_between(const struct cell *left, const struct cell *right)
     static const char *const closers[] = {
         "、", "。", "，", "．", "：", "；", "！", "？", "）", "」", "』", "】", "》", "〉",
         "〕", "”",  "’",  "ー", "…",  ",",  ".",  ":",  ";",  "!",  "?",  ")",  "]",  NULL};
-    return (left->width == 2 || right->width == 2) && !is_one_of(left, openers) &&
-           !is_one_of(right, closers);
+    return (left->width == 2 || right->width == 2) && !is_cell_one_of(left, openers) &&
+           !is_cell_one_of(right, closers);
 }
 
-static bool is_url(const struct cell *cells, size_t count)
+static bool begins_url(const struct cell *cells, size_t count)
 {
-    for (size_t i = 0; i + 2 < count && !is_blank(&cells[i]); i++)
+    for (size_t i = 0; i + 2 < count && !is_blank_cell(&cells[i]); i++)
         if (*cells[i].text == ':' && *cells[i + 1].text == '/' && *cells[i + 2].text == '/')
             return true;
     return false;
 }
 
-static size_t word_end(const struct cells *self, size_t at)
+static size_t find_word_end(const struct cells *self, size_t at)
 {
-    while (at < self->count && !is_blank(&self->rows[at]))
+    while (at < self->count && !is_blank_cell(&self->rows[at]))
         at++;
     return at;
 }
 
 /* Behind a word, its blanks and the end of the row, if there is one. */
-static size_t skip_blanks(const struct cells *self, size_t at)
+static size_t skip_blank_cells(const struct cells *self, size_t at)
 {
-    while (at < self->count && is_blank(&self->rows[at]))
+    while (at < self->count && is_blank_cell(&self->rows[at]))
         if (self->rows[at++].style & CELL_BREAK)
             break;
     return at;
@@ -137,15 +137,16 @@ size_t cells_wrap(const struct cells *self, size_t from, int columns)
         const struct cell *cell = &self->rows[i];
         if (cell->style & CELL_BREAK)
             return i + 1;
-        if (!is_blank(cell) && used + cell->width > columns && i > from) {
+        if (!is_blank_cell(cell) && used + cell->width > columns && i > from) {
             if (best > from)
                 return best;
-            if (!is_url(self->rows + from, self->count - from))
+            if (!begins_url(self->rows + from, self->count - from))
                 return i;
-            return skip_blanks(self, word_end(self, i));
+            return skip_blank_cells(self, find_word_end(self, i));
         }
         used += cell->width;
-        if (is_blank(cell) || (i + 1 < self->count && can_break_between(cell, &self->rows[i + 1])))
+        if (is_blank_cell(cell) ||
+            (i + 1 < self->count && can_break_between(cell, &self->rows[i + 1])))
             best = i + 1;
     }
     return self->count;
@@ -179,7 +180,7 @@ int cells_print(const struct cell *cells, size_t count, int columns, bool color,
 {
     unsigned style = 0;
     int used = 0;
-    while (count > 0 && is_blank(&cells[count - 1]))
+    while (count > 0 && is_blank_cell(&cells[count - 1]))
         count--;
     for (size_t i = 0; i < count; i++) {
         unsigned own = cells[i].style & ~(unsigned)CELL_BREAK;

@@ -17,7 +17,7 @@ static bool is_punctuation(char c)
            (c >= '{' && c <= '~');
 }
 
-static bool is_blank(char c)
+static bool is_white_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n';
 }
@@ -31,7 +31,8 @@ size_t delimiters_trim(struct ethos_view text)
     size_t backslashes = 0;
     while (backslashes < size && text.data[size - 1 - backslashes] == '\\')
         backslashes++;
-    return backslashes % 2 == 1 && size < text.size && !is_blank(text.data[size]) ? size + 1 : size;
+    return backslashes % 2 == 1 && size < text.size && !is_white_space(text.data[size]) ? size + 1
+                                                                                        : size;
 }
 
 /* ---- links ------------------------------------------------------------------------------------- */
@@ -48,17 +49,17 @@ static size_t skip_to(struct ethos_view text, size_t at, char end)
     return text.size + 1;
 }
 
-static size_t skip_blanks(struct ethos_view text, size_t at)
+static size_t skip_white_space(struct ethos_view text, size_t at)
 {
-    while (at < text.size && is_blank(text.data[at]))
+    while (at < text.size && is_white_space(text.data[at]))
         at++;
     return at;
 }
 
-static size_t skip_bare(struct ethos_view text, size_t at)
+static size_t skip_bare_destination(struct ethos_view text, size_t at)
 {
     size_t depth = 0;
-    for (; at < text.size && !is_blank(text.data[at]); at++) {
+    for (; at < text.size && !is_white_space(text.data[at]); at++) {
         if (text.data[at] == '\\' && at + 1 < text.size && is_punctuation(text.data[at + 1]))
             at++;
         else if (text.data[at] == '(')
@@ -69,7 +70,7 @@ static size_t skip_bare(struct ethos_view text, size_t at)
     return at;
 }
 
-static struct delimiters_link open_link(const char *closers)
+static struct delimiters_link make_open_link(const char *closers)
 {
     struct delimiters_link link = {.grows = true};
     memcpy(link.closers, closers, strlen(closers) + 1);
@@ -78,27 +79,27 @@ static struct delimiters_link open_link(const char *closers)
 
 struct delimiters_link delimiters_link(struct ethos_view text, size_t parenthesis)
 {
-    size_t at = skip_blanks(text, parenthesis + 1);
+    size_t at = skip_white_space(text, parenthesis + 1);
     if (at < text.size && text.data[at] == '<') {
         at = skip_to(text, at + 1, '>');
         if (at > text.size)
-            return open_link(">)");
+            return make_open_link(">)");
     } else {
-        at = skip_bare(text, at);
+        at = skip_bare_destination(text, at);
     }
     if (at >= text.size)
-        return open_link(")");
-    size_t next = skip_blanks(text, at);
+        return make_open_link(")");
+    size_t next = skip_white_space(text, at);
     if (next > at && next < text.size && strchr("\"'(", text.data[next])) {
         char quote = text.data[next] == '(' ? ')' : text.data[next];
         char closers[3] = {quote, ')', '\0'};
         next = skip_to(text, next + 1, quote);
         if (next > text.size)
-            return open_link(closers);
-        next = skip_blanks(text, next);
+            return make_open_link(closers);
+        next = skip_white_space(text, next);
     }
     if (next >= text.size)
-        return open_link(")");
+        return make_open_link(")");
     return (struct delimiters_link){.end = text.data[next] == ')' ? next + 1 : 0};
 }
 
@@ -110,7 +111,7 @@ struct opener {
     size_t count; /* of it that is open */
 };
 
-struct scan {
+struct delimiter_scan {
     struct ethos_view text;
     size_t settled; /* openers before are text */
     struct opener open[DELIMITERS_MAX_OPEN];
@@ -121,13 +122,13 @@ struct scan {
     bool after_text; /* the last bracket is closed, its destination may come */
 };
 
-static void push(struct scan *self, char mark, size_t at, size_t count)
+static void push_opener(struct delimiter_scan *self, char mark, size_t at, size_t count)
 {
     if (at >= self->settled && self->depth < DELIMITERS_MAX_OPEN)
         self->open[self->depth++] = (struct opener){mark, at, count};
 }
 
-static size_t run_length(struct ethos_view text, size_t at)
+static size_t count_run(struct ethos_view text, size_t at)
 {
     size_t end = at;
     while (end < text.size && text.data[end] == text.data[at])
@@ -136,14 +137,14 @@ static size_t run_length(struct ethos_view text, size_t at)
 }
 
 /* Behind the run that closes a code span; 0: it is open. */
-static size_t code_end(struct ethos_view text, size_t at, size_t count)
+static size_t find_code_end(struct ethos_view text, size_t at, size_t count)
 {
     while (at < text.size) {
         const char *tick = memchr(text.data + at, '`', text.size - at);
         if (!tick)
             return 0;
         at = (size_t)(tick - text.data);
-        size_t length = run_length(text, at);
+        size_t length = count_run(text, at);
         at += length;
         if (length == count)
             return at;
@@ -151,25 +152,25 @@ static size_t code_end(struct ethos_view text, size_t at, size_t count)
     return 0;
 }
 
-enum side { SIDE_BLANK, SIDE_PUNCTUATION, SIDE_WORD };
+enum flanking { FLANK_BLANK, FLANK_PUNCTUATION, FLANK_WORD };
 
-static enum side side_of(struct ethos_view text, size_t at, size_t size)
+static enum flanking classify_flank(struct ethos_view text, size_t at, size_t size)
 {
     uint32_t cp;
     if (size == 0)
-        return SIDE_BLANK;
+        return FLANK_BLANK;
     utf8_decode(text.data + at, size, &cp, NULL);
     if (cp < 0x80)
-        return is_blank((char)cp)         ? SIDE_BLANK
-               : is_punctuation((char)cp) ? SIDE_PUNCTUATION
-                                          : SIDE_WORD;
-    return utf8_space(cp)                      ? SIDE_BLANK
-           : unicode_kind(cp) == UNICODE_OTHER ? SIDE_PUNCTUATION
-                                               : SIDE_WORD;
+        return is_white_space((char)cp)   ? FLANK_BLANK
+               : is_punctuation((char)cp) ? FLANK_PUNCTUATION
+                                          : FLANK_WORD;
+    return utf8_space(cp)                      ? FLANK_BLANK
+           : unicode_kind(cp) == UNICODE_OTHER ? FLANK_PUNCTUATION
+                                               : FLANK_WORD;
 }
 
 /* Closes what the run can close; what is left of it. */
-static size_t close_run(struct scan *self, char mark, size_t count)
+static size_t close_openers(struct delimiter_scan *self, char mark, size_t count)
 {
     for (size_t i = self->depth; i-- > 0 && count > 0;) {
         struct opener *opener = &self->open[i];
@@ -185,44 +186,44 @@ static size_t close_run(struct scan *self, char mark, size_t count)
     return count;
 }
 
-static size_t scan_run(struct scan *self, size_t at)
+static size_t scan_run(struct delimiter_scan *self, size_t at)
 {
     struct ethos_view text = self->text;
     char mark = text.data[at];
-    size_t count = run_length(text, at), left = count;
+    size_t count = count_run(text, at), left = count;
     size_t before = at > 0 ? utf8_before(text, at) : 0;
-    enum side prior = side_of(text, before, at - before);
-    enum side next = side_of(text, at + count, text.size - at - count);
-    bool opens = next == SIDE_WORD || (next == SIDE_PUNCTUATION && prior != SIDE_WORD);
-    bool closes = prior == SIDE_WORD || (prior == SIDE_PUNCTUATION && next != SIDE_WORD);
+    enum flanking prior = classify_flank(text, before, at - before);
+    enum flanking next = classify_flank(text, at + count, text.size - at - count);
+    bool opens = next == FLANK_WORD || (next == FLANK_PUNCTUATION && prior != FLANK_WORD);
+    bool closes = prior == FLANK_WORD || (prior == FLANK_PUNCTUATION && next != FLANK_WORD);
     if (mark == '_' && opens && closes) {
-        opens = prior == SIDE_PUNCTUATION;
-        closes = next == SIDE_PUNCTUATION;
+        opens = prior == FLANK_PUNCTUATION;
+        closes = next == FLANK_PUNCTUATION;
     }
-    if (next == SIDE_BLANK)
+    if (next == FLANK_BLANK)
         opens = false;
-    if (prior == SIDE_BLANK)
+    if (prior == FLANK_BLANK)
         closes = false;
     if (closes)
-        left = close_run(self, mark, count);
+        left = close_openers(self, mark, count);
     if (opens && left > 0 && (mark != '~' || count <= 2))
-        push(self, mark, at, left);
+        push_opener(self, mark, at, left);
     return at + count;
 }
 
-static size_t scan_code(struct scan *self, size_t at)
+static size_t scan_code(struct delimiter_scan *self, size_t at)
 {
-    size_t count = run_length(self->text, at), end = code_end(self->text, at + count, count);
+    size_t count = count_run(self->text, at), end = find_code_end(self->text, at + count, count);
     if (end)
         return end;
     if (at < self->settled)
         return at + count;
-    push(self, '`', at, count);
+    push_opener(self, '`', at, count);
     return self->text.size;
 }
 
 /* A closing bracket: what stood in it is done with, if a destination follows. */
-static size_t scan_bracket(struct scan *self, size_t at)
+static size_t scan_bracket(struct delimiter_scan *self, size_t at)
 {
     size_t i = self->depth;
     while (i > 0 && self->open[i - 1].mark != '[')
@@ -250,7 +251,7 @@ static size_t scan_bracket(struct scan *self, size_t at)
     return link.end ? link.end : at + 1;
 }
 
-static void scan(struct scan *self)
+static void scan_text(struct delimiter_scan *self)
 {
     struct ethos_view text = self->text;
     for (size_t at = 0; at < text.size;) {
@@ -263,13 +264,13 @@ static void scan(struct scan *self)
             at = scan_run(self, at);
         } else if (c == '[') {
             bool image = at > 0 && text.data[at - 1] == '!';
-            push(self, '[', at - image, 1);
+            push_opener(self, '[', at - image, 1);
             at++;
         } else if (c == ']') {
             at = scan_bracket(self, at);
         } else {
             at++;
-            if (is_blank(c) && self->depth == 0)
+            if (is_white_space(c) && self->depth == 0)
                 self->gap = at;
         }
     }
@@ -277,9 +278,9 @@ static void scan(struct scan *self)
 
 size_t delimiters_close(struct ethos_view text, size_t settled, struct str *out)
 {
-    struct scan self = {.text = text, .settled = settled};
+    struct delimiter_scan self = {.text = text, .settled = settled};
     size_t earliest = SIZE_MAX;
-    scan(&self);
+    scan_text(&self);
     for (size_t i = self.depth; i-- > 0;) {
         const struct opener *opener = &self.open[i];
         bool last = i + 1 == self.depth;
@@ -297,7 +298,7 @@ size_t delimiters_close(struct ethos_view text, size_t settled, struct str *out)
 
 size_t delimiters_last_gap(struct ethos_view text)
 {
-    struct scan self = {.text = text};
-    scan(&self);
+    struct delimiter_scan self = {.text = text};
+    scan_text(&self);
     return self.gap;
 }

@@ -39,7 +39,7 @@ void flow_resize(struct flow *self, int columns)
     self->setup.columns = columns;
 }
 
-static void fail(struct flow *self, int code)
+static void record_failure(struct flow *self, int code)
 {
     if (self->code == ETHOS_OK)
         self->code = code;
@@ -52,7 +52,7 @@ static bool is_prose(const struct flow *self)
 
 /* ---- rows -------------------------------------------------------------------------------------- */
 
-static void emit(struct flow *self, bool live, const struct cell *cells, size_t count)
+static void emit_cells(struct flow *self, bool live, const struct cell *cells, size_t count)
 {
     self->setup.each(self->setup.arg, live, cells, count);
     self->any = true;
@@ -61,7 +61,7 @@ static void emit(struct flow *self, bool live, const struct cell *cells, size_t 
 static void emit_blank_if_due(struct flow *self)
 {
     if (self->blank_due && self->any)
-        emit(self, false, NULL, 0);
+        emit_cells(self, false, NULL, 0);
     self->blank_due = false;
 }
 
@@ -93,9 +93,9 @@ static void emit_row(struct flow *self, bool live, bool first, const struct cell
     for (size_t i = 0; i < count; i++)
         cells_add_cell(&self->row, cells[i]);
     if (self->row.code != ETHOS_OK)
-        fail(self, self->row.code);
+        record_failure(self, self->row.code);
     else
-        emit(self, live, self->row.rows, self->row.count);
+        emit_cells(self, live, self->row.rows, self->row.count);
 }
 
 static int prefix_width(struct flow *self)
@@ -108,7 +108,7 @@ static int prefix_width(struct flow *self)
 /* ---- prose ------------------------------------------------------------------------------------- */
 
 /* The first line may turn out to be the head of a table: it has a | early enough, and an end soon enough. */
-static bool may_be_head(const struct flow *self)
+static bool can_be_table_head(const struct flow *self)
 {
     size_t size = self->block.size < FLOW_MAX_FIRST_CELL ? self->block.size : FLOW_MAX_FIRST_CELL;
     return self->kind == LINE_TEXT && self->lines == 0 && self->block.size <= LINE_MAX_PROBE &&
@@ -116,7 +116,7 @@ static bool may_be_head(const struct flow *self)
 }
 
 /* Whether a | may come that is early enough. So it does not depend on the frames what a line becomes. */
-static bool may_become_head(const struct flow *self)
+static bool can_become_table_head(const struct flow *self)
 {
     return self->kind == LINE_TEXT && self->lines == 0 && self->in_line &&
            self->block.size < FLOW_MAX_FIRST_CELL;
@@ -156,7 +156,7 @@ static bool parse_block(struct flow *self, bool grows)
     unsigned style = self->kind == LINE_HEADING ? CELL_BOLD : 0;
     int code = inlines_parse(&self->inlines, block_text(self), style, grows, self->settled);
     if (code != ETHOS_OK)
-        fail(self, code);
+        record_failure(self, code);
     return code == ETHOS_OK;
 }
 
@@ -177,14 +177,14 @@ static bool settle_old_opener(struct flow *self, int columns)
     return true;
 }
 
-static bool is_final(const struct flow *self, size_t end)
+static bool is_final_row(const struct flow *self, size_t end)
 {
     const struct cells *cells = &self->inlines.cells;
     return end < cells->count && cells->rows[end].offset > cells->rows[end - 1].offset &&
            cells->rows[end].offset <= self->inlines.open;
 }
 
-static void commit_row(struct flow *self, size_t from, size_t end)
+static void commit_prose_row(struct flow *self, size_t from, size_t end)
 {
     const struct cells *cells = &self->inlines.cells;
     emit_row(self, false, !self->continued, cells->rows + from, end - from);
@@ -200,13 +200,13 @@ static void frame_prose(struct flow *self)
         return;
     if (!self->setup.whole && settle_old_opener(self, columns) && !parse_block(self, true))
         return;
-    bool commits = !self->setup.whole && !may_be_head(self) && !may_become_head(self),
+    bool commits = !self->setup.whole && !can_be_table_head(self) && !can_become_table_head(self),
          first = !self->continued;
     for (size_t from = first_cell(self), end; from < cells->count; from = end) {
         end = cells_wrap(cells, from, columns);
-        commits = commits && is_final(self, end);
+        commits = commits && is_final_row(self, end);
         if (commits)
-            commit_row(self, from, end);
+            commit_prose_row(self, from, end);
         else
             emit_row(self, true, first, cells->rows + from, end - from);
         first = false;
@@ -224,7 +224,7 @@ static void end_prose(struct flow *self)
         emit_row(self, false, true, NULL, 0);
     for (size_t end; from < cells->count; from = end) {
         end = cells_wrap(cells, from, columns);
-        commit_row(self, from, end);
+        commit_prose_row(self, from, end);
     }
 }
 
@@ -238,7 +238,7 @@ static void emit_code(struct flow *self, bool live, unsigned style)
     str_clear(safe);
     terminal_escape(str_view(&self->block), safe);
     if (str_code(safe) != ETHOS_OK) {
-        fail(self, str_code(safe));
+        record_failure(self, str_code(safe));
         return;
     }
     cells_clear(&self->row);
@@ -253,7 +253,7 @@ static void emit_code(struct flow *self, bool live, unsigned style)
                       false, self->setup.widths);
         column += cells_width(self->row.rows + before, self->row.count - before);
     }
-    emit(self, live, self->row.rows, self->row.count);
+    emit_cells(self, live, self->row.rows, self->row.count);
 }
 
 struct table_rows {
@@ -295,7 +295,7 @@ static void emit_table(struct flow *self, bool live)
     int code = table_layout(live ? newest_rows(self, &newest) : str_view(&self->block), &setup);
     str_release(&newest);
     if (code != ETHOS_OK)
-        fail(self, code);
+        record_failure(self, code);
 }
 
 static void emit_rule(struct flow *self)
@@ -304,12 +304,12 @@ static void emit_rule(struct flow *self)
     add_prefix(self, false);
     for (int i = cells_width(self->row.rows, self->row.count); i < prose_columns(self); i++)
         cells_add(&self->row, VIEW("─"), CELL_DIM, 0, false, self->setup.widths);
-    emit(self, false, self->row.rows, self->row.count);
+    emit_cells(self, false, self->row.rows, self->row.count);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------ */
 
-static void close_block(struct flow *self)
+static void end_open_block(struct flow *self)
 {
     if (is_prose(self))
         end_prose(self);
@@ -322,7 +322,7 @@ static void close_block(struct flow *self)
 
 static void open_block(struct flow *self, const struct line_start *start)
 {
-    close_block(self);
+    end_open_block(self);
     emit_blank_if_due(self);
     self->kind = start->kind;
     self->at = start->at;
@@ -385,7 +385,7 @@ static void end_endless_row(struct flow *self)
     self->lines = 1;
 }
 
-static void append(struct flow *self, struct ethos_view text)
+static void append_to_block(struct flow *self, struct ethos_view text)
 {
     while (text.size > 0 && self->code == ETHOS_OK) {
         size_t limit = block_limit(self), room = limit - self->block.size,
@@ -406,12 +406,12 @@ static void append(struct flow *self, struct ethos_view text)
         }
     }
     if (str_code(&self->block) != ETHOS_OK)
-        fail(self, str_code(&self->block));
+        record_failure(self, str_code(&self->block));
 }
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
-static void end_line(struct flow *self)
+static void end_source_line(struct flow *self)
 {
     self->in_line = false;
     if (self->kind == LINE_CODE || self->kind == LINE_INDENTED) {
@@ -424,7 +424,7 @@ static void end_line(struct flow *self)
         if (self->block.size > FLOW_MAX_TABLE)
             cut_table(self);
     } else if (self->kind == LINE_HEADING) {
-        close_block(self);
+        end_open_block(self);
     }
 }
 
@@ -448,7 +448,7 @@ static void end_fence(struct flow *self, const struct line_start *start)
 }
 
 /* The paragraph or table that is open goes on in this line. */
-static bool continues(const struct flow *self, const struct line_start *start)
+static bool is_continuation(const struct flow *self, const struct line_start *start)
 {
     if (start->kind == LINE_TABLE || start->kind == LINE_CODE)
         return true;
@@ -462,7 +462,7 @@ static void continue_block(struct flow *self, const struct line_start *start)
         return;
     if (start->kind == LINE_TEXT || self->kind != LINE_TABLE) {
         self->lines++;
-        append(self, VIEW("\n"));
+        append_to_block(self, VIEW("\n"));
     }
     if (start->kind == LINE_TABLE)
         self->kind = LINE_TABLE;
@@ -474,7 +474,7 @@ static void begin_line(struct flow *self, const struct line_start *start)
     self->in_line = true;
     switch (start->kind) {
     case LINE_BLANK:
-        close_block(self);
+        end_open_block(self);
         self->blank_due = true;
         break;
     case LINE_RULE:
@@ -489,11 +489,11 @@ static void begin_line(struct flow *self, const struct line_start *start)
         end_fence(self, start);
         break;
     default:
-        if (continues(self, start))
+        if (is_continuation(self, start))
             continue_block(self, start);
         else
             open_block(self, start);
-        append(self, text);
+        append_to_block(self, text);
         break;
     }
     str_clear(&self->line);
@@ -502,14 +502,14 @@ static void begin_line(struct flow *self, const struct line_start *start)
 /* Decides the line if its beginning is enough. */
 static void probe_line(struct flow *self, bool whole)
 {
-    bool head = may_be_head(self);
+    bool head = can_be_table_head(self);
     const struct line_context context = {.open = self->kind,
                                          .at = self->at,
                                          .fence = self->fence,
                                          .in_list = self->in_list,
                                          .head_columns = head ? table_count(str_view(&self->block))
                                                               : 0};
-    const struct line_start start = line_start(str_view(&self->line), whole, &context);
+    const struct line_start start = line_start_parse(str_view(&self->line), whole, &context);
     if (start.kind == LINE_WAIT)
         return;
     begin_line(self, &start);
@@ -518,19 +518,19 @@ static void probe_line(struct flow *self, bool whole)
     if (whole_kind)
         self->in_line = false; // there is nothing more of it
     else if (whole)
-        end_line(self);
+        end_source_line(self);
 }
 
-static void take(struct flow *self, struct ethos_view text)
+static void read_characters(struct flow *self, struct ethos_view text)
 {
     while (text.size > 0 && self->code == ETHOS_OK) {
         const char *end = memchr(text.data, '\n', text.size);
         size_t size = end ? (size_t)(end - text.data) : text.size;
         struct ethos_view part = view_of(text.data, size);
         if (self->in_line) {
-            append(self, part);
+            append_to_block(self, part);
             if (end)
-                end_line(self);
+                end_source_line(self);
         } else {
             str_add(&self->line, part);
             probe_line(self, end != NULL);
@@ -538,13 +538,13 @@ static void take(struct flow *self, struct ethos_view text)
         text = view_from(text, size + (end ? 1 : 0));
     }
     if (str_code(&self->line) != ETHOS_OK)
-        fail(self, str_code(&self->line));
+        record_failure(self, str_code(&self->line));
 }
 
 /* ---- input ------------------------------------------------------------------------------------- */
 
 /* Whether the bytes may be the beginning of a character. */
-static bool is_partial(struct ethos_view bytes)
+static bool is_partial_character(struct ethos_view bytes)
 {
     unsigned char lead = (unsigned char)bytes.data[0];
     size_t needed = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
@@ -555,7 +555,7 @@ static bool is_partial(struct ethos_view bytes)
 }
 
 /* Takes whole characters off the input; invalid bytes are U+FFFD, CR LF is a line end. */
-static void take_input(struct flow *self, bool final)
+static void decode_input(struct flow *self, bool final)
 {
     struct ethos_view rest = str_view(&self->input);
     size_t done = 0;
@@ -565,8 +565,8 @@ static void take_input(struct flow *self, bool final)
         struct ethos_view bytes = view_from(rest, at);
         size = utf8_decode(bytes.data, bytes.size, &cp, &ok);
         last = at + size == rest.size && !final;
-        if (last && (*bytes.data == '\r' || (!ok && is_partial(bytes)))) {
-            take(self, view_of(rest.data + done, at - done));
+        if (last && (*bytes.data == '\r' || (!ok && is_partial_character(bytes)))) {
+            read_characters(self, view_of(rest.data + done, at - done));
             memmove(self->input.data, bytes.data, bytes.size);
             str_truncate(&self->input, bytes.size);
             return;
@@ -574,21 +574,21 @@ static void take_input(struct flow *self, bool final)
         bool line_end = *bytes.data == '\r' && bytes.size > 1 && bytes.data[1] == '\n';
         if (ok && !line_end)
             continue;
-        take(self, view_of(rest.data + done, at - done));
+        read_characters(self, view_of(rest.data + done, at - done));
         if (!ok)
-            take(self, VIEW("\uFFFD"));
+            read_characters(self, VIEW("\uFFFD"));
         done = at + size;
     }
-    take(self, view_from(rest, done));
+    read_characters(self, view_from(rest, done));
     str_clear(&self->input);
 }
 
 int flow_feed(struct flow *self, struct ethos_view bytes)
 {
     if (str_add(&self->input, bytes) != ETHOS_OK)
-        fail(self, str_code(&self->input));
+        record_failure(self, str_code(&self->input));
     if (self->code == ETHOS_OK)
-        take_input(self, false);
+        decode_input(self, false);
     return self->code;
 }
 
@@ -608,13 +608,13 @@ int flow_frame(struct flow *self)
 int flow_end(struct flow *self)
 {
     if (self->code == ETHOS_OK)
-        take_input(self, true);
+        decode_input(self, true);
     if (self->code == ETHOS_OK && !self->in_line && self->line.size > 0)
         probe_line(self, true);
     else if (self->code == ETHOS_OK && self->in_line)
-        end_line(self);
+        end_source_line(self);
     if (self->code == ETHOS_OK)
-        close_block(self);
+        end_open_block(self);
     self->in_line = false;
     self->in_list = false;
     self->blank_due = false;

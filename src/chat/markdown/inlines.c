@@ -75,7 +75,7 @@ static void add_destination(struct inlines *self)
     add_range(self, from, end, self->base | CELL_DIM);
 }
 
-static unsigned *counter_of(struct inlines *self, MD_SPANTYPE type)
+static unsigned *span_counter(struct inlines *self, MD_SPANTYPE type)
 {
     switch (type) {
     case MD_SPAN_STRONG:
@@ -92,21 +92,21 @@ static unsigned *counter_of(struct inlines *self, MD_SPANTYPE type)
 static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
 {
     (void)detail;
-    ++*counter_of(arg, type);
+    ++*span_counter(arg, type);
     return 0;
 }
 
 static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
 {
     struct inlines *self = arg;
-    --*counter_of(self, type);
+    --*span_counter(self, type);
     (void)detail;
     if (type == MD_SPAN_IMG || type == MD_SPAN_A)
         add_destination(self);
     return 0;
 }
 
-static int add_text(MD_TEXTTYPE type, const MD_CHAR *data, MD_SIZE size, void *arg)
+static int add_span_text(MD_TEXTTYPE type, const MD_CHAR *data, MD_SIZE size, void *arg)
 {
     struct inlines *self = arg;
     const char *begin = self->text.data + LEAD_SIZE;
@@ -130,7 +130,7 @@ static int ignore_block(MD_BLOCKTYPE type, void *detail, void *arg)
     return 0;
 }
 
-static int parse(struct inlines *self)
+static int parse_spans(struct inlines *self)
 {
     const MD_PARSER parser = {.flags = MD_FLAG_NOHTML | MD_FLAG_STRIKETHROUGH |
                                        MD_FLAG_NOINDENTEDCODEBLOCKS,
@@ -138,7 +138,7 @@ static int parse(struct inlines *self)
                               .leave_block = ignore_block,
                               .enter_span = enter_span,
                               .leave_span = leave_span,
-                              .text = add_text};
+                              .text = add_span_text};
     cells_clear(&self->cells);
     self->bold = self->underlined = self->dim = self->code = 0;
     self->last = 0;
@@ -200,7 +200,7 @@ int inlines_parse(struct inlines *self, struct ethos_view source, unsigned style
     if (str_code(&self->safe) != ETHOS_OK || str_code(&self->text) != ETHOS_OK ||
         str_code(&self->breaks) != ETHOS_OK)
         return ETHOS_NOMEM;
-    int code = parse(self);
+    int code = parse_spans(self);
     mark_breaks(self);
     return code;
 }

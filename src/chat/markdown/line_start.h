@@ -59,7 +59,7 @@ struct line_context {
 };
 
 /* whole: all of the line is there. */
-struct line_start line_start(struct ethos_view line, bool whole,
-                             const struct line_context *context);
+struct line_start line_start_parse(struct ethos_view line, bool whole,
+                                   const struct line_context *context);
 
 #endif

@@ -25,9 +25,9 @@ struct table_row {
     size_t count;
 };
 
-enum side { SIDE_LEFT, SIDE_RIGHT, SIDE_MIDDLE };
+enum column_side { SIDE_LEFT, SIDE_RIGHT, SIDE_MIDDLE };
 
-struct table {
+struct markdown_table {
     const struct table_setup *setup;
     struct arena arena;
     struct inlines inlines;
@@ -35,14 +35,14 @@ struct table {
     size_t count, capacity;
     size_t columns;
     int *widths;
-    enum side *sides;
+    enum column_side *sides;
     struct cells out;
 };
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
 /* Takes the next cell off a line without its outer pipes. False at the end. */
-static bool next_cell(struct ethos_view *rest, struct ethos_view *out)
+static bool take_cell(struct ethos_view *rest, struct ethos_view *out)
 {
     size_t at = 0;
     if (!rest->data)
@@ -57,7 +57,7 @@ static bool next_cell(struct ethos_view *rest, struct ethos_view *out)
     return true;
 }
 
-static struct ethos_view without_pipes(struct ethos_view line)
+static struct ethos_view trim_pipes(struct ethos_view line)
 {
     line = view_trim(line);
     if (view_starts(line, VIEW("|")))
@@ -72,15 +72,15 @@ static struct ethos_view without_pipes(struct ethos_view line)
 
 size_t table_count(struct ethos_view line)
 {
-    struct ethos_view rest = without_pipes(line), cell;
+    struct ethos_view rest = trim_pipes(line), cell;
     size_t count = 0;
-    while (next_cell(&rest, &cell))
+    while (take_cell(&rest, &cell))
         count++;
     return count;
 }
 
 /* A pipe that was escaped for the table is one. */
-static struct ethos_view unescape_pipes(struct table *self, struct ethos_view text)
+static struct ethos_view unescape_pipes(struct markdown_table *self, struct ethos_view text)
 {
     char *copy = arena_copy(&self->arena, text);
     size_t size = 0;
@@ -92,7 +92,7 @@ static struct ethos_view unescape_pipes(struct table *self, struct ethos_view te
     return view_of(copy, size);
 }
 
-static bool copy_cells(struct table *self, struct table_cell *out)
+static bool copy_cells(struct markdown_table *self, struct table_cell *out)
 {
     const struct inlines *inlines = &self->inlines;
     size_t count = inlines->cells.count;
@@ -113,9 +113,9 @@ static bool copy_cells(struct table *self, struct table_cell *out)
     return true;
 }
 
-static int read_row(struct table *self, struct ethos_view line, bool head)
+static int read_table_row(struct markdown_table *self, struct ethos_view line, bool head)
 {
-    struct ethos_view rest = without_pipes(line), text;
+    struct ethos_view rest = trim_pipes(line), text;
     size_t count = table_count(line), at = 0;
     struct table_row *rows = arena_grow(&self->arena, self->rows, self->count, &self->capacity,
                                         sizeof *rows);
@@ -126,7 +126,7 @@ static int read_row(struct table *self, struct ethos_view line, bool head)
     rows[self->count].cells = arena_array(&self->arena, count + 1, sizeof *rows->cells);
     if (!rows[self->count].cells)
         return ETHOS_NOMEM;
-    while (next_cell(&rest, &text)) {
+    while (take_cell(&rest, &text)) {
         if (inlines_parse(&self->inlines, unescape_pipes(self, text), head ? CELL_BOLD : 0, false,
                           0) != ETHOS_OK ||
             !copy_cells(self, &rows[self->count].cells[at++]))
@@ -138,16 +138,16 @@ static int read_row(struct table *self, struct ethos_view line, bool head)
 }
 
 /* ":--", "--:", ":-:" */
-static void read_sides(struct table *self, struct ethos_view line)
+static void read_sides(struct markdown_table *self, struct ethos_view line)
 {
-    struct ethos_view rest = without_pipes(line), text;
-    for (size_t i = 0; i < self->columns && next_cell(&rest, &text); i++) {
+    struct ethos_view rest = trim_pipes(line), text;
+    for (size_t i = 0; i < self->columns && take_cell(&rest, &text); i++) {
         bool left = view_starts(text, VIEW(":")), right = view_ends(text, VIEW(":"));
         self->sides[i] = left && right ? SIDE_MIDDLE : right ? SIDE_RIGHT : SIDE_LEFT;
     }
 }
 
-static int read_table(struct table *self, struct ethos_view source)
+static int read_table(struct markdown_table *self, struct ethos_view source)
 {
     struct ethos_view line, dashes = {0};
     int code = ETHOS_OK;
@@ -155,7 +155,7 @@ static int read_table(struct table *self, struct ethos_view source)
         if (i == 1)
             dashes = line;
         else
-            code = read_row(self, line, i == 0);
+            code = read_table_row(self, line, i == 0);
     }
     self->widths = arena_array(&self->arena, self->columns + 1, sizeof *self->widths);
     self->sides = arena_array(&self->arena, self->columns + 1, sizeof *self->sides);
@@ -167,7 +167,7 @@ static int read_table(struct table *self, struct ethos_view source)
 
 /* ---- the widths -------------------------------------------------------------------------------- */
 
-static size_t widest(const struct table *self)
+static size_t find_widest_column(const struct markdown_table *self)
 {
     size_t best = 0;
     for (size_t i = 1; i < self->columns; i++)
@@ -177,7 +177,7 @@ static size_t widest(const struct table *self)
 }
 
 /* False: there is no room for a table. */
-static bool choose_widths(struct table *self)
+static bool choose_widths(struct markdown_table *self)
 {
     long total = GAP * ((long)self->columns - 1);
     for (size_t r = 0; r < self->count; r++)
@@ -189,7 +189,7 @@ static bool choose_widths(struct table *self)
     if (self->columns > (size_t)self->setup->columns)
         return false;
     while (total > self->setup->columns) {
-        int *width = &self->widths[widest(self)];
+        int *width = &self->widths[find_widest_column(self)];
         if (*width <= MIN_COLUMN)
             return false;
         --*width;
@@ -200,20 +200,21 @@ static bool choose_widths(struct table *self)
 
 /* ---- rows -------------------------------------------------------------------------------------- */
 
-static void add_blanks(struct table *self, int count)
+static void append_blanks(struct markdown_table *self, int count)
 {
     while (count-- > 0)
         cells_add(&self->out, VIEW(" "), 0, 0, false, self->setup->widths);
 }
 
-static void emit(struct table *self)
+static void emit_line(struct markdown_table *self)
 {
     if (self->out.code == ETHOS_OK)
         self->setup->each(self->setup->arg, self->out.rows, self->out.count);
     cells_clear(&self->out);
 }
 
-static void add_aligned(struct table *self, const struct cell *cells, size_t count, size_t column)
+static void append_aligned(struct markdown_table *self, const struct cell *cells, size_t count,
+                           size_t column)
 {
     while (count > 0 && cells[count - 1].size == 1 && *cells[count - 1].text == ' ')
         count--;
@@ -221,14 +222,14 @@ static void add_aligned(struct table *self, const struct cell *cells, size_t cou
     int before = self->sides[column] == SIDE_RIGHT    ? room
                  : self->sides[column] == SIDE_MIDDLE ? room / 2
                                                       : 0;
-    add_blanks(self, before);
+    append_blanks(self, before);
     for (size_t i = 0; i < count; i++)
         cells_add_cell(&self->out, cells[i]);
-    add_blanks(self, room - before);
+    append_blanks(self, room - before);
 }
 
 /* The rows of the terminal that one row of the table takes. */
-static int emit_row(struct table *self, const struct table_row *row)
+static int emit_grid_row(struct markdown_table *self, const struct table_row *row)
 {
     size_t *from = calloc(row->count + 1, sizeof *from);
     bool more = true;
@@ -240,40 +241,40 @@ static int emit_row(struct table *self, const struct table_row *row)
             const struct cells *cells = &row->cells[i].cells;
             size_t end = from[i] < cells->count ? cells_wrap(cells, from[i], self->widths[i])
                                                 : from[i];
-            add_blanks(self, i > 0 ? GAP : 0);
-            add_aligned(self, cells->rows + from[i], end - from[i], i);
+            append_blanks(self, i > 0 ? GAP : 0);
+            append_aligned(self, cells->rows + from[i], end - from[i], i);
             from[i] = end;
             more = more || end < cells->count;
         }
-        emit(self);
+        emit_line(self);
     }
     free(from);
     return ETHOS_OK;
 }
 
-static void emit_dashes(struct table *self)
+static void emit_dashes(struct markdown_table *self)
 {
     for (size_t i = 0; i < self->columns; i++) {
-        add_blanks(self, i > 0 ? GAP : 0);
+        append_blanks(self, i > 0 ? GAP : 0);
         for (int n = 0; n < self->widths[i]; n++)
             cells_add(&self->out, VIEW("─"), CELL_DIM, 0, false, self->setup->widths);
     }
-    emit(self);
+    emit_line(self);
 }
 
-static int emit_grid(struct table *self)
+static int emit_grid(struct markdown_table *self)
 {
-    int code = emit_row(self, &self->rows[0]);
+    int code = emit_grid_row(self, &self->rows[0]);
     emit_dashes(self);
     for (size_t i = 1; code == ETHOS_OK && i < self->count; i++)
-        code = emit_row(self, &self->rows[i]);
+        code = emit_grid_row(self, &self->rows[i]);
     return code;
 }
 
 /* ---- a list ------------------------------------------------------------------------------------ */
 
-static void emit_pair(struct table *self, const struct table_cell *head,
-                      const struct table_cell *value)
+static void emit_list_line(struct markdown_table *self, const struct table_cell *head,
+                           const struct table_cell *value)
 {
     struct cells line = {0};
     for (size_t i = 0; head && i < head->cells.count; i++)
@@ -291,24 +292,24 @@ static void emit_pair(struct table *self, const struct table_cell *head,
     cells_release(&line);
 }
 
-static int emit_list(struct table *self)
+static int emit_list(struct markdown_table *self)
 {
     const struct table_row *head = &self->rows[0];
     for (size_t r = 1; r < self->count; r++) {
         const struct table_row *row = &self->rows[r];
         if (r > 1)
-            emit(self);
+            emit_line(self);
         for (size_t i = 0; i < row->count; i++)
-            emit_pair(self, i < head->count ? &head->cells[i] : NULL, &row->cells[i]);
+            emit_list_line(self, i < head->count ? &head->cells[i] : NULL, &row->cells[i]);
     }
     for (size_t i = 0; self->count == 1 && i < head->count; i++)
-        emit_pair(self, NULL, &head->cells[i]);
+        emit_list_line(self, NULL, &head->cells[i]);
     return ETHOS_OK;
 }
 
 int table_layout(struct ethos_view source, const struct table_setup *setup)
 {
-    struct table self = {.setup = setup};
+    struct markdown_table self = {.setup = setup};
     arena_init(&self.arena);
     inlines_init(&self.inlines, setup->widths);
     int code = read_table(&self, source);

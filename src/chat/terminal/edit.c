@@ -7,9 +7,9 @@
 
 #include "base/view.h"
 
-void edit_init(struct edit *self, int columns, const struct cluster_widths *widths)
+void edit_init(struct edit_buffer *self, int columns, const struct cluster_widths *widths)
 {
-    *self = (struct edit){.widths = widths};
+    *self = (struct edit_buffer){.widths = widths};
     str_init(&self->text, EDIT_MAX_TEXT);
     str_init(&self->killed, EDIT_MAX_TEXT);
     str_init(&self->draft, EDIT_MAX_TEXT);
@@ -17,7 +17,7 @@ void edit_init(struct edit *self, int columns, const struct cluster_widths *widt
     edit_resize(self, columns);
 }
 
-static void drop_undo(struct edit *self, size_t count)
+static void drop_undo_steps(struct edit_buffer *self, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         self->undo_size -= self->undo[i].size;
@@ -27,9 +27,9 @@ static void drop_undo(struct edit *self, size_t count)
     memmove(self->undo, self->undo + count, self->undo_count * sizeof *self->undo);
 }
 
-void edit_release(struct edit *self)
+void edit_release(struct edit_buffer *self)
 {
-    drop_undo(self, self->undo_count);
+    drop_undo_steps(self, self->undo_count);
     for (size_t i = 0; i < self->history_count; i++)
         free(self->history[i]);
     free(self->history);
@@ -40,30 +40,30 @@ void edit_release(struct edit *self)
     str_release(&self->query);
 }
 
-void edit_resize(struct edit *self, int columns)
+void edit_resize(struct edit_buffer *self, int columns)
 {
     self->columns = columns > 0 ? columns : 1;
 }
 
 /* ---- boundaries ------------------------------------------------------------------------------------ */
 
-static size_t line_begin(const struct edit *self, size_t at)
+static size_t find_line_begin(const struct edit_buffer *self, size_t at)
 {
     while (at > 0 && self->text.data[at - 1] != '\n')
         at--;
     return at;
 }
 
-static size_t line_end(const struct edit *self, size_t at)
+static size_t find_line_end(const struct edit_buffer *self, size_t at)
 {
     const char *end = memchr(self->text.data + at, '\n', self->text.size - at);
     return end ? (size_t)(end - self->text.data) : self->text.size;
 }
 
 /* The first boundary of clusters at or after an offset; *before, the last one before it. */
-static size_t boundary(const struct edit *self, size_t offset, size_t *before)
+static size_t find_boundary(const struct edit_buffer *self, size_t offset, size_t *before)
 {
-    size_t at = line_begin(self, offset);
+    size_t at = find_line_begin(self, offset);
     *before = at == offset && at > 0 ? at - 1 : at;
     while (at < offset) {
         *before = at;
@@ -72,54 +72,54 @@ static size_t boundary(const struct edit *self, size_t offset, size_t *before)
     return at;
 }
 
-static size_t previous_boundary(const struct edit *self, size_t at)
+static size_t find_previous_boundary(const struct edit_buffer *self, size_t at)
 {
     size_t before;
-    boundary(self, at, &before);
+    find_boundary(self, at, &before);
     return before;
 }
 
-static size_t next_boundary(const struct edit *self, size_t at)
+static size_t find_next_boundary(const struct edit_buffer *self, size_t at)
 {
     return at < self->text.size ? edit_cluster_end(self, at) : at;
 }
 
-static bool is_word(char c)
+static bool is_word_char(char c)
 {
     unsigned char byte = (unsigned char)c;
     return byte >= 0x80 || byte == '_' || (byte >= '0' && byte <= '9') ||
            (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
 
-static bool is_filled(char c)
+static bool is_visible_char(char c)
 {
     return c != ' ' && c != '\t' && c != '\n';
 }
 
 /* The bytes of a character are all of a word, or none is, so bytes do for words. */
-static size_t word_begin(const struct edit *self, size_t at, bool (*belongs)(char))
+static size_t find_word_begin(const struct edit_buffer *self, size_t at, bool (*belongs)(char))
 {
     size_t before;
     while (at > 0 && !belongs(self->text.data[at - 1]))
         at--;
     while (at > 0 && belongs(self->text.data[at - 1]))
         at--;
-    return boundary(self, at, &before);
+    return find_boundary(self, at, &before);
 }
 
-static size_t word_end(const struct edit *self, size_t at)
+static size_t find_next_word_end(const struct edit_buffer *self, size_t at)
 {
     size_t before;
-    while (at < self->text.size && !is_word(self->text.data[at]))
+    while (at < self->text.size && !is_word_char(self->text.data[at]))
         at++;
-    while (at < self->text.size && is_word(self->text.data[at]))
+    while (at < self->text.size && is_word_char(self->text.data[at]))
         at++;
-    return boundary(self, at, &before);
+    return find_boundary(self, at, &before);
 }
 
 /* ---- changes ----------------------------------------------------------------------------------- */
 
-bool edit_replace(struct edit *self, size_t begin, size_t end, struct ethos_view by)
+bool edit_replace(struct edit_buffer *self, size_t begin, size_t end, struct ethos_view by)
 {
     struct str *text = &self->text;
     size_t removed = end - begin, before;
@@ -133,17 +133,17 @@ bool edit_replace(struct edit *self, size_t begin, size_t end, struct ethos_view
     if (by.size)
         memcpy(text->data + begin, by.data, by.size);
     text->size = text->size - removed + by.size;
-    self->cursor = boundary(self, begin + by.size, &before);
+    self->cursor = find_boundary(self, begin + by.size, &before);
     return true;
 }
 
 /* Without memory there is a step less to undo. */
-static void save_step(struct edit *self)
+static void save_undo_step(struct edit_buffer *self)
 {
     size_t size = self->text.size;
     while (self->undo_count > 0 &&
            (self->undo_count == EDIT_MAX_UNDO || self->undo_size + size > EDIT_MAX_UNDO_SIZE))
-        drop_undo(self, 1);
+        drop_undo_steps(self, 1);
     char *copy = malloc(size + 1);
     if (!copy)
         return;
@@ -152,7 +152,7 @@ static void save_step(struct edit *self)
     self->undo_size += size;
 }
 
-static enum edit_result undo(struct edit *self)
+static enum edit_result undo_step(struct edit_buffer *self)
 {
     if (self->undo_count == 0)
         return EDIT_IGNORED;
@@ -166,34 +166,37 @@ static enum edit_result undo(struct edit *self)
     return EDIT_HANDLED;
 }
 
-static enum edit_result change(struct edit *self, size_t begin, size_t end, struct ethos_view by)
+static enum edit_result change_text(struct edit_buffer *self, size_t begin, size_t end,
+                                    struct ethos_view by)
 {
     if (begin == end && by.size == 0)
         return EDIT_IGNORED;
     if (self->text.size - (end - begin) + by.size > EDIT_MAX_TEXT)
         return EDIT_REFUSED;
-    save_step(self);
+    save_undo_step(self);
     return edit_replace(self, begin, end, by) ? EDIT_HANDLED : EDIT_REFUSED;
 }
 
-static enum edit_result insert(struct edit *self, struct ethos_view text)
+static enum edit_result insert_text(struct edit_buffer *self, struct ethos_view text)
 {
-    return change(self, self->cursor, self->cursor, text);
+    return change_text(self, self->cursor, self->cursor, text);
 }
 
 /* A word is one step of undo. */
-static enum edit_result type(struct edit *self, struct ethos_view character, enum edit_group last)
+static enum edit_result type_character(struct edit_buffer *self, struct ethos_view character,
+                                       enum edit_group last)
 {
     enum edit_result result = EDIT_HANDLED;
     if (last != EDIT_TYPING)
-        result = insert(self, character);
+        result = insert_text(self, character);
     else if (!edit_replace(self, self->cursor, self->cursor, character))
         result = EDIT_REFUSED;
-    self->group = is_filled(*character.data) ? EDIT_TYPING : EDIT_OTHER;
+    self->group = is_visible_char(*character.data) ? EDIT_TYPING : EDIT_OTHER;
     return result;
 }
 
-static enum edit_result kill(struct edit *self, size_t begin, size_t end, enum edit_group last)
+static enum edit_result kill_text(struct edit_buffer *self, size_t begin, size_t end,
+                                  enum edit_group last)
 {
     struct ethos_view text = view_of(self->text.data + begin, end - begin);
     struct str killed;
@@ -212,24 +215,24 @@ static enum edit_result kill(struct edit *self, size_t begin, size_t end, enum e
     }
     str_release(&self->killed);
     self->killed = killed;
-    return change(self, begin, end, VIEW(""));
+    return change_text(self, begin, end, VIEW(""));
 }
 
-int edit_set_text(struct edit *self, struct ethos_view text)
+int edit_set_text(struct edit_buffer *self, struct ethos_view text)
 {
-    enum edit_result result = change(self, 0, self->text.size, text);
+    enum edit_result result = change_text(self, 0, self->text.size, text);
     self->group = EDIT_OTHER;
     if (result != EDIT_REFUSED)
         return ETHOS_OK;
     return text.size > EDIT_MAX_TEXT ? ETHOS_LIMIT : ETHOS_NOMEM;
 }
 
-void edit_clear(struct edit *self)
+void edit_clear(struct edit_buffer *self)
 {
     str_clear(&self->text);
     str_clear(&self->draft);
     edit_search_end(self);
-    drop_undo(self, self->undo_count);
+    drop_undo_steps(self, self->undo_count);
     self->cursor = 0;
     self->group = EDIT_OTHER;
     self->history_at = self->history_count;
@@ -237,14 +240,14 @@ void edit_clear(struct edit *self)
 
 /* ---- keys -------------------------------------------------------------------------------------- */
 
-static enum edit_result move(struct edit *self, size_t to)
+static enum edit_result move_cursor(struct edit_buffer *self, size_t to)
 {
     self->cursor = to;
     return EDIT_HANDLED;
 }
 
 /* To the row above or below, else through the history. */
-static enum edit_result move_row(struct edit *self, bool up, enum edit_group last)
+static enum edit_result move_row(struct edit_buffer *self, bool up, enum edit_group last)
 {
     struct edit_rows rows = {0};
     enum edit_result result = EDIT_HANDLED;
@@ -263,49 +266,50 @@ static enum edit_result move_row(struct edit *self, bool up, enum edit_group las
     return result;
 }
 
-static enum edit_result enter(struct edit *self)
+static enum edit_result handle_enter(struct edit_buffer *self)
 {
     size_t at = self->cursor;
     if (at > 0 && self->text.data[at - 1] == '\\')
-        return change(self, at - 1, at, VIEW("\n"));
+        return change_text(self, at - 1, at, VIEW("\n"));
     return EDIT_SEND;
 }
 
-static enum edit_result delete_behind(struct edit *self)
+static enum edit_result delete_next_character(struct edit_buffer *self)
 {
-    return change(self, self->cursor, next_boundary(self, self->cursor), VIEW(""));
+    return change_text(self, self->cursor, find_next_boundary(self, self->cursor), VIEW(""));
 }
 
-static enum edit_result kill_line(struct edit *self, enum edit_group last)
+static enum edit_result kill_line(struct edit_buffer *self, enum edit_group last)
 {
-    size_t end = line_end(self, self->cursor);
+    size_t end = find_line_end(self, self->cursor);
     if (end == self->cursor && end < self->text.size)
         end++;
-    return kill(self, self->cursor, end, last);
+    return kill_text(self, self->cursor, end, last);
 }
 
-static enum edit_result control_key(struct edit *self, char letter, enum edit_group last)
+static enum edit_result apply_control_key(struct edit_buffer *self, char letter,
+                                          enum edit_group last)
 {
     size_t at = self->cursor;
     switch (letter) {
     case 'A':
-        return move(self, line_begin(self, at));
+        return move_cursor(self, find_line_begin(self, at));
     case 'E':
-        return move(self, line_end(self, at));
+        return move_cursor(self, find_line_end(self, at));
     case 'B':
-        return move(self, previous_boundary(self, at));
+        return move_cursor(self, find_previous_boundary(self, at));
     case 'F':
-        return move(self, next_boundary(self, at));
+        return move_cursor(self, find_next_boundary(self, at));
     case 'D':
-        return delete_behind(self);
+        return delete_next_character(self);
     case 'K':
         return kill_line(self, last);
     case 'U':
-        return kill(self, line_begin(self, at), at, last);
+        return kill_text(self, find_line_begin(self, at), at, last);
     case 'W':
-        return kill(self, word_begin(self, at, is_filled), at, last);
+        return kill_text(self, find_word_begin(self, at, is_visible_char), at, last);
     case 'Y':
-        return insert(self, str_view(&self->killed));
+        return insert_text(self, str_view(&self->killed));
     case 'P':
         return move_row(self, true, last);
     case 'N':
@@ -313,70 +317,71 @@ static enum edit_result control_key(struct edit *self, char letter, enum edit_gr
     case 'R':
         return edit_search_begin(self);
     case '_':
-        return undo(self);
+        return undo_step(self);
     default:
         return EDIT_IGNORED;
     }
 }
 
-static enum edit_result alt_key(struct edit *self, struct ethos_view character,
-                                enum edit_group last)
+static enum edit_result apply_alt_key(struct edit_buffer *self, struct ethos_view character,
+                                      enum edit_group last)
 {
     size_t at = self->cursor;
     switch (*character.data) {
     case 'b':
     case 'B':
-        return move(self, word_begin(self, at, is_word));
+        return move_cursor(self, find_word_begin(self, at, is_word_char));
     case 'f':
     case 'F':
-        return move(self, word_end(self, at));
+        return move_cursor(self, find_next_word_end(self, at));
     case 'd':
     case 'D':
-        return kill(self, at, word_end(self, at), last);
+        return kill_text(self, at, find_next_word_end(self, at), last);
     case 0x7F:
-        return kill(self, word_begin(self, at, is_word), at, last);
+        return kill_text(self, find_word_begin(self, at, is_word_char), at, last);
     default:
         return EDIT_IGNORED;
     }
 }
 
-static enum edit_result handle(struct edit *self, const struct key *key, enum edit_group last)
+static enum edit_result apply_key(struct edit_buffer *self, const struct key *key,
+                                  enum edit_group last)
 {
     size_t at = self->cursor;
     switch (key->kind) {
     case KEY_CHARACTER:
-        return type(self, key->text, last);
+        return type_character(self, key->text, last);
     case KEY_PASTE:
-        return insert(self, key->text);
+        return insert_text(self, key->text);
     case KEY_LINE_BREAK:
-        return insert(self, VIEW("\n"));
+        return insert_text(self, VIEW("\n"));
     case KEY_ENTER:
-        return enter(self);
+        return handle_enter(self);
     case KEY_BACKSPACE:
-        return change(self, previous_boundary(self, at), at, VIEW(""));
+        return change_text(self, find_previous_boundary(self, at), at, VIEW(""));
     case KEY_DELETE:
-        return delete_behind(self);
+        return delete_next_character(self);
     case KEY_LEFT:
-        return move(self, previous_boundary(self, at));
+        return move_cursor(self, find_previous_boundary(self, at));
     case KEY_RIGHT:
-        return move(self, next_boundary(self, at));
+        return move_cursor(self, find_next_boundary(self, at));
     case KEY_HOME:
-        return move(self, line_begin(self, at));
+        return move_cursor(self, find_line_begin(self, at));
     case KEY_END:
-        return move(self, line_end(self, at));
+        return move_cursor(self, find_line_end(self, at));
     case KEY_UP:
     case KEY_DOWN:
         return move_row(self, key->kind == KEY_UP, last);
     case KEY_CTRL:
-        return control_key(self, key->letter, last);
+        return apply_control_key(self, key->letter, last);
     case KEY_ALT:
-        return alt_key(self, key->text, last);
+        return apply_alt_key(self, key->text, last);
     default:
         return EDIT_IGNORED;
     }
 }
 
-enum edit_result edit_key(struct edit *self, const struct key *key)
+enum edit_result edit_key(struct edit_buffer *self, const struct key *key)
 {
     enum edit_group last = self->group;
     if (key->kind == KEY_POSITION)
@@ -384,5 +389,5 @@ enum edit_result edit_key(struct edit *self, const struct key *key)
     self->group = EDIT_OTHER;
     if (self->searching && edit_search_key(self, key))
         return EDIT_HANDLED;
-    return handle(self, key, last);
+    return apply_key(self, key, last);
 }

@@ -43,7 +43,7 @@ struct edit_step {
     size_t size, cursor;
 };
 
-struct edit {
+struct edit_buffer {
     struct str text;
     size_t cursor; /* offset in text */
     int columns;   /* of a row */
@@ -67,20 +67,20 @@ struct edit {
 };
 
 /* Rows take at most so many columns, at least one; widths are borrowed. */
-void edit_init(struct edit *self, int columns, const struct cluster_widths *widths);
-void edit_release(struct edit *self);
-void edit_resize(struct edit *self, int columns);
+void edit_init(struct edit_buffer *self, int columns, const struct cluster_widths *widths);
+void edit_release(struct edit_buffer *self);
+void edit_resize(struct edit_buffer *self, int columns);
 
-enum edit_result edit_key(struct edit *self, const struct key *key);
+enum edit_result edit_key(struct edit_buffer *self, const struct key *key);
 
 /* Replaces the text, which Ctrl-_ undoes; the cursor is at its end. ETHOS_LIMIT, ETHOS_NOMEM: nothing changed. */
-int edit_set_text(struct edit *self, struct ethos_view text);
+int edit_set_text(struct edit_buffer *self, struct ethos_view text);
 
 /* No text, no undo; history and killed text remain. */
-void edit_clear(struct edit *self);
+void edit_clear(struct edit_buffer *self);
 
 /* edit_history.c: adds the newest message, unless it is empty or the same as the one before. */
-int edit_add_history(struct edit *self, struct ethos_view message);
+int edit_add_history(struct edit_buffer *self, struct ethos_view message);
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
@@ -96,29 +96,29 @@ struct edit_rows {
 };
 
 /* A zeroed struct is an empty one. There is at least one row. ETHOS_OK or ETHOS_NOMEM. */
-int edit_layout(const struct edit *self, struct edit_rows *out);
+int edit_layout(const struct edit_buffer *self, struct edit_rows *out);
 void edit_rows_release(struct edit_rows *self);
 
 /* The offset nearest to a column of a row. */
-size_t edit_offset(const struct edit *self, struct edit_row row, int column);
+size_t edit_offset(const struct edit_buffer *self, struct edit_row row, int column);
 
 /* Appends a row as it is shown, safe for a terminal; a tab is EDIT_TAB_COLUMNS blanks. Returns str_code. */
-int edit_print_row(const struct edit *self, struct edit_row row, struct str *out);
+int edit_print_row(const struct edit_buffer *self, struct edit_row row, struct str *out);
 
 /* ---- for the parts of the editor ---------------------------------------------------------------- */
 
 /* Replaces bytes by others, which are none of the text; the cursor is behind them. Not undone. */
-bool edit_replace(struct edit *self, size_t begin, size_t end, struct ethos_view by);
+bool edit_replace(struct edit_buffer *self, size_t begin, size_t end, struct ethos_view by);
 
 /* Where the cluster that begins at `at` (before the end) ends; a line end is one of its own. */
-size_t edit_cluster_end(const struct edit *self, size_t at);
+size_t edit_cluster_end(const struct edit_buffer *self, size_t at);
 
 /* Up, down and the keys of a search. */
-enum edit_result edit_previous(struct edit *self);
-enum edit_result edit_next(struct edit *self);
-enum edit_result edit_search_begin(struct edit *self);
-void edit_search_end(struct edit *self);
-bool edit_search_key(struct edit *self,
+enum edit_result edit_previous(struct edit_buffer *self);
+enum edit_result edit_next(struct edit_buffer *self);
+enum edit_result edit_search_begin(struct edit_buffer *self);
+void edit_search_end(struct edit_buffer *self);
+bool edit_search_key(struct edit_buffer *self,
                      const struct key *key); /* false: accepted, the key is to come */
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/view.h"
 #include "chat/terminal/edit.h"
 
-int edit_add_history(struct edit *self, struct ethos_view message)
+int edit_add_history(struct edit_buffer *self, struct ethos_view message)
 {
     size_t count = self->history_count;
     if (view_blank(message) || (count > 0 && view_eq_str(message, self->history[count - 1]))) {
@@ -30,7 +30,7 @@ int edit_add_history(struct edit *self, struct ethos_view message)
     return ETHOS_OK;
 }
 
-static enum edit_result show(struct edit *self, size_t entry)
+static enum edit_result show_history_entry(struct edit_buffer *self, size_t entry)
 {
     bool is_draft = entry == self->history_count;
     struct ethos_view text = is_draft ? str_view(&self->draft) : view_str(self->history[entry]);
@@ -40,7 +40,7 @@ static enum edit_result show(struct edit *self, size_t entry)
     return EDIT_HANDLED;
 }
 
-enum edit_result edit_previous(struct edit *self)
+enum edit_result edit_previous(struct edit_buffer *self)
 {
     if (self->history_at == 0)
         return EDIT_IGNORED;
@@ -49,19 +49,19 @@ enum edit_result edit_previous(struct edit *self)
         if (str_add(&self->draft, str_view(&self->text)) != ETHOS_OK)
             return EDIT_REFUSED;
     }
-    return show(self, self->history_at - 1);
+    return show_history_entry(self, self->history_at - 1);
 }
 
-enum edit_result edit_next(struct edit *self)
+enum edit_result edit_next(struct edit_buffer *self)
 {
     return self->history_at == self->history_count ? EDIT_IGNORED
-                                                   : show(self, self->history_at + 1);
+                                                   : show_history_entry(self, self->history_at + 1);
 }
 
 /* ---- search ------------------------------------------------------------------------------------ */
 
 /* Shows the newest entry before `limit` that has the query. */
-static void find_before(struct edit *self, size_t limit)
+static void find_match_before(struct edit_buffer *self, size_t limit)
 {
     self->found = false;
     for (size_t i = limit; i-- > 0 && !self->found;) {
@@ -74,7 +74,7 @@ static void find_before(struct edit *self, size_t limit)
     }
 }
 
-enum edit_result edit_search_begin(struct edit *self)
+enum edit_result edit_search_begin(struct edit_buffer *self)
 {
     char *copy = malloc(self->text.size + 1);
     if (!copy)
@@ -88,14 +88,14 @@ enum edit_result edit_search_begin(struct edit *self)
     return EDIT_HANDLED;
 }
 
-void edit_search_end(struct edit *self)
+void edit_search_end(struct edit_buffer *self)
 {
     free(self->before_search.text);
     self->before_search = (struct edit_step){0};
     self->searching = false;
 }
 
-static void restore(struct edit *self)
+static void restore_searched_text(struct edit_buffer *self)
 {
     const struct edit_step *before = &self->before_search;
     if (edit_replace(self, 0, self->text.size, view_of(before->text, before->size)))
@@ -107,31 +107,31 @@ static bool is_letter_key(const struct key *key, char letter)
     return key->kind == KEY_CTRL && key->letter == letter;
 }
 
-bool edit_search_key(struct edit *self, const struct key *key)
+bool edit_search_key(struct edit_buffer *self, const struct key *key)
 {
     size_t size = self->query.size;
     if (key->kind == KEY_CHARACTER) {
         if (str_add(&self->query, key->text) != ETHOS_OK)
             str_undo(&self->query, size);
         else
-            find_before(self, self->found_at + (self->found_at < self->history_count));
+            find_match_before(self, self->found_at + (self->found_at < self->history_count));
         return true;
     }
     if (key->kind == KEY_BACKSPACE) {
         str_truncate(&self->query, size ? utf8_before(str_view(&self->query), size) : 0);
         self->found_at = self->history_count;
-        find_before(self, self->found_at);
+        find_match_before(self, self->found_at);
         return true;
     }
     if (is_letter_key(key, 'R')) {
         if (size > 0)
-            find_before(self, self->found_at);
+            find_match_before(self, self->found_at);
         return true;
     }
     bool is_canceled = key->kind == KEY_ESCAPE || is_letter_key(key, 'C') ||
                        is_letter_key(key, 'G');
     if (is_canceled)
-        restore(self);
+        restore_searched_text(self);
     edit_search_end(self);
     return is_canceled;
 }

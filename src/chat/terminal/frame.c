@@ -10,9 +10,9 @@
 #define ERASE_RIGHT "\033[K"
 #define ERASE_BELOW "\033[J"
 
-void frame_init(struct frame *self, int columns)
+void frame_init(struct screen_frame *self, int columns)
 {
-    *self = (struct frame){.columns = columns > 0 ? columns : 1};
+    *self = (struct screen_frame){.columns = columns > 0 ? columns : 1};
     str_init(&self->committed, FRAME_MAX_BYTES);
     str_init(&self->two[0].bytes, FRAME_MAX_BYTES);
     str_init(&self->two[1].bytes, FRAME_MAX_BYTES);
@@ -20,7 +20,7 @@ void frame_init(struct frame *self, int columns)
     self->shown = &self->two[1];
 }
 
-void frame_release(struct frame *self)
+void frame_release(struct screen_frame *self)
 {
     str_release(&self->committed);
     str_release(&self->two[0].bytes);
@@ -34,7 +34,7 @@ static void clear_rows(struct frame_rows *rows)
     rows->cursor_column = 0;
 }
 
-int frame_commit(struct frame *self, struct ethos_view row, int width)
+int frame_commit(struct screen_frame *self, struct ethos_view row, int width)
 {
     struct str *out = &self->committed;
     /* Behind a row that fills the terminal's, erasing to the right would erase its last character. */
@@ -48,7 +48,7 @@ int frame_commit(struct frame *self, struct ethos_view row, int width)
     return str_adds(out, "\r\n");
 }
 
-int frame_live(struct frame *self, struct ethos_view row, int width)
+int frame_live(struct screen_frame *self, struct ethos_view row, int width)
 {
     struct frame_rows *rows = self->next;
     size_t begin = rows->bytes.size;
@@ -59,7 +59,7 @@ int frame_live(struct frame *self, struct ethos_view row, int width)
     return str_code(&rows->bytes);
 }
 
-void frame_cursor(struct frame *self, size_t row, int column)
+void frame_cursor(struct screen_frame *self, size_t row, int column)
 {
     self->next->cursor_row = row;
     self->next->cursor_column = column;
@@ -70,7 +70,7 @@ static struct ethos_view row_text(const struct frame_rows *rows, size_t i)
     return view_of(rows->bytes.data + rows->rows[i].begin, rows->rows[i].end - rows->rows[i].begin);
 }
 
-static size_t first_changed(const struct frame_rows *next, const struct frame_rows *shown)
+static size_t find_first_changed(const struct frame_rows *next, const struct frame_rows *shown)
 {
     size_t i = 0;
     while (i < next->count && i < shown->count && view_eq(row_text(next, i), row_text(shown, i)))
@@ -78,7 +78,7 @@ static size_t first_changed(const struct frame_rows *next, const struct frame_ro
     return i;
 }
 
-static void add_vertical(struct str *out, size_t from, size_t to)
+static void append_cursor_move(struct str *out, size_t from, size_t to)
 {
     if (from > to)
         str_printf(out, "\033[%zuA", from - to);
@@ -87,7 +87,7 @@ static void add_vertical(struct str *out, size_t from, size_t to)
 }
 
 /* Writes the live rows from this one on; the cursor is at its beginning. Returns the row where it is then. */
-static size_t add_live(const struct frame *self, size_t first, struct str *out)
+static size_t append_live_rows(const struct screen_frame *self, size_t first, struct str *out)
 {
     const struct frame_rows *next = self->next;
     for (size_t i = first; i < next->count; i++) {
@@ -99,58 +99,58 @@ static size_t add_live(const struct frame *self, size_t first, struct str *out)
 }
 
 /* Writes everything from the top. Returns the cursor's row. */
-static size_t add_all(const struct frame *self, struct str *out)
+static size_t append_all_rows(const struct screen_frame *self, struct str *out)
 {
-    add_vertical(out, self->climb, 0);
+    append_cursor_move(out, self->climb, 0);
     str_addc(out, '\r');
     if (self->stale)
         str_adds(out, ERASE_BELOW);
     str_add(out, str_view(&self->committed));
     if (self->committed.size > 0)
         str_adds(out, ERASE_BELOW);
-    return add_live(self, 0, out);
+    return append_live_rows(self, 0, out);
 }
 
 /* Writes what differs from the screen. Returns the cursor's row. */
-static size_t add_changes(const struct frame *self, struct str *out)
+static size_t append_changed_rows(const struct screen_frame *self, struct str *out)
 {
     const struct frame_rows *next = self->next, *shown = self->shown;
-    size_t first = first_changed(next, shown);
+    size_t first = find_first_changed(next, shown);
     if (first == next->count && first == shown->count)
         return self->climb;
     /* To erase what is below the last row, that row is written again. */
     if (first == next->count && first > 0)
         first--;
     bool is_new = first > 0 && first == shown->count;
-    add_vertical(out, self->climb, is_new ? first - 1 : first);
+    append_cursor_move(out, self->climb, is_new ? first - 1 : first);
     str_adds(out, is_new ? "\r\n" : "\r");
-    size_t row = add_live(self, first, out);
+    size_t row = append_live_rows(self, first, out);
     if (next->count < shown->count)
         str_adds(out, ERASE_BELOW);
     return row;
 }
 
-static bool is_same(const struct frame *self)
+static bool is_unchanged(const struct screen_frame *self)
 {
     const struct frame_rows *next = self->next, *shown = self->shown;
     return !self->stale && self->committed.size == 0 && next->count == shown->count &&
-           first_changed(next, shown) == next->count && next->cursor_row == self->climb &&
+           find_first_changed(next, shown) == next->count && next->cursor_row == self->climb &&
            next->cursor_column == shown->cursor_column;
 }
 
-static int write_frame(struct frame *self, struct str *out)
+static int write_frame(struct screen_frame *self, struct str *out)
 {
     if (str_code(&self->committed) != ETHOS_OK)
         return str_code(&self->committed);
     if (str_code(&self->next->bytes) != ETHOS_OK)
         return str_code(&self->next->bytes);
-    if (is_same(self))
+    if (is_unchanged(self))
         return ETHOS_OK;
     size_t size = out->size;
     str_adds(out, BEGIN);
     bool is_whole = self->stale || self->committed.size > 0;
-    size_t row = is_whole ? add_all(self, out) : add_changes(self, out);
-    add_vertical(out, row, self->next->cursor_row);
+    size_t row = is_whole ? append_all_rows(self, out) : append_changed_rows(self, out);
+    append_cursor_move(out, row, self->next->cursor_row);
     str_printf(out, "\033[%dG" END, self->next->cursor_column + 1);
     int code = str_code(out);
     if (code != ETHOS_OK) {
@@ -165,7 +165,7 @@ static int write_frame(struct frame *self, struct str *out)
     return ETHOS_OK;
 }
 
-int frame_write(struct frame *self, struct str *out)
+int frame_write(struct screen_frame *self, struct str *out)
 {
     int code = write_frame(self, out);
     str_clear(&self->committed);
@@ -173,7 +173,7 @@ int frame_write(struct frame *self, struct str *out)
     return code;
 }
 
-void frame_resize(struct frame *self, int columns, bool rewraps)
+void frame_resize(struct screen_frame *self, int columns, bool rewraps)
 {
     const struct frame_rows *shown = self->shown;
     self->columns = columns > 0 ? columns : 1;
@@ -187,7 +187,7 @@ void frame_resize(struct frame *self, int columns, bool rewraps)
     self->stale = true;
 }
 
-void frame_restart(struct frame *self)
+void frame_restart(struct screen_frame *self)
 {
     clear_rows(self->shown);
     self->climb = 0;

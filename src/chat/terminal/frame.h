@@ -34,7 +34,7 @@ struct frame_rows {
 };
 
 /* Points into itself: not to be copied. */
-struct frame {
+struct screen_frame {
     int columns;
     struct str committed;    /* as it is written */
     struct frame_rows *next; /* one of the two */
@@ -45,24 +45,24 @@ struct frame {
 };
 
 /* The cursor is at the beginning of a row that is empty, as are those below it. */
-void frame_init(struct frame *self, int columns);
-void frame_release(struct frame *self);
+void frame_init(struct screen_frame *self, int columns);
+void frame_release(struct screen_frame *self);
 
 /* ETHOS_OK, ETHOS_NOMEM or ETHOS_LIMIT, after which frame_write fails with the same code. */
-int frame_commit(struct frame *self, struct ethos_view row, int width);
-int frame_live(struct frame *self, struct ethos_view row, int width);
-void frame_cursor(struct frame *self, size_t row, int column);
+int frame_commit(struct screen_frame *self, struct ethos_view row, int width);
+int frame_live(struct screen_frame *self, struct ethos_view row, int width);
+void frame_cursor(struct screen_frame *self, size_t row, int column);
 
 /* Appends the frame's bytes, none when nothing differs. A frame that fails is dropped, and nothing is appended. */
-int frame_write(struct frame *self, struct str *out);
+int frame_write(struct screen_frame *self, struct str *out);
 
 /*
  * The terminal has another width. Where it wraps rows again (rewraps), the live rows may take more or fewer rows than
  * before. The next frame draws all of them.
  */
-void frame_resize(struct frame *self, int columns, bool rewraps);
+void frame_resize(struct screen_frame *self, int columns, bool rewraps);
 
 /* The screen was written to by others; the cursor is at the beginning of an empty row. */
-void frame_restart(struct frame *self);
+void frame_restart(struct screen_frame *self);
 
 #endif

@@ -10,7 +10,7 @@
 #define DEL 0x7F
 #define PASTE_END "\033[201~"
 
-static void handle(struct keys *self, unsigned char byte);
+static void handle_byte(struct keys *self, unsigned char byte);
 
 void keys_init(struct keys *self, bool over_ssh, key_fn *each, void *arg)
 {
@@ -24,17 +24,17 @@ void keys_release(struct keys *self)
     str_release(&self->paste);
 }
 
-static void emit(struct keys *self, struct key key)
+static void emit_key(struct keys *self, struct key key)
 {
     self->each(self->arg, &key);
 }
 
 static void emit_kind(struct keys *self, enum key_kind kind)
 {
-    emit(self, (struct key){.kind = kind});
+    emit_key(self, (struct key){.kind = kind});
 }
 
-static void begin(struct keys *self, enum keys_state state, int wait_ms)
+static void begin_state(struct keys *self, enum keys_state state, int wait_ms)
 {
     self->state = state;
     self->deadline = self->now + wait_ms;
@@ -61,8 +61,8 @@ static void emit_character(struct keys *self)
     self->state = KEYS_GROUND;
     if (cp >= 0x80 && cp < 0xA0)
         return;
-    emit(self, (struct key){.kind = self->alt ? KEY_ALT : KEY_CHARACTER,
-                            .text = view_of(text, utf8_put(cp, text))});
+    emit_key(self, (struct key){.kind = self->alt ? KEY_ALT : KEY_CHARACTER,
+                                .text = view_of(text, utf8_put(cp, text))});
 }
 
 static void begin_character(struct keys *self, unsigned char byte, bool alt)
@@ -80,7 +80,7 @@ static void continue_character(struct keys *self, unsigned char byte)
 {
     if ((byte & 0xC0) != 0x80) {
         emit_character(self);
-        handle(self, byte);
+        handle_byte(self, byte);
         return;
     }
     self->held[self->size++] = (char)byte;
@@ -94,9 +94,9 @@ static void begin_key(struct keys *self, unsigned char byte)
 {
     self->state = KEYS_GROUND;
     if (byte == ESC)
-        begin(self, KEYS_ESCAPE, self->escape_ms);
+        begin_state(self, KEYS_ESCAPE, self->escape_ms);
     else if (byte == '\r')
-        begin(self, KEYS_RETURN, KEYS_RETURN_MS);
+        begin_state(self, KEYS_RETURN, KEYS_RETURN_MS);
     else if (byte == '\n')
         emit_kind(self, KEY_LINE_BREAK);
     else if (byte == '\t')
@@ -104,7 +104,7 @@ static void begin_key(struct keys *self, unsigned char byte)
     else if (byte == DEL || byte == '\b')
         emit_kind(self, KEY_BACKSPACE);
     else if (byte > 0 && byte < 0x20)
-        emit(self, (struct key){.kind = KEY_CTRL, .letter = (char)(byte | 0x40)});
+        emit_key(self, (struct key){.kind = KEY_CTRL, .letter = (char)(byte | 0x40)});
     else if (byte >= 0x20)
         begin_character(self, byte, false);
 }
@@ -114,14 +114,14 @@ static void follow_return(struct keys *self, unsigned char byte)
     emit_kind(self, KEY_LINE_BREAK);
     self->state = KEYS_GROUND;
     if (byte != '\n')
-        handle(self, byte);
+        handle_byte(self, byte);
 }
 
 /* ---- sequences --------------------------------------------------------------------------------- */
 
 static void begin_sequence(struct keys *self, enum keys_state state, bool silent)
 {
-    begin(self, state, KEYS_SEQUENCE_MS);
+    begin_state(self, state, KEYS_SEQUENCE_MS);
     self->silent = silent;
 }
 
@@ -148,7 +148,7 @@ static void follow_escape(struct keys *self, unsigned char byte)
         return;
     case DEL:
     case '\b':
-        emit(self, (struct key){.kind = KEY_ALT, .text = VIEW("\177")});
+        emit_key(self, (struct key){.kind = KEY_ALT, .text = VIEW("\177")});
         self->state = KEYS_GROUND;
         return;
     default:
@@ -171,7 +171,7 @@ static void follow_tail(struct keys *self, unsigned char byte)
         begin_key(self, byte);
 }
 
-static void collect(struct keys *self, unsigned char byte)
+static void collect_sequence_byte(struct keys *self, unsigned char byte)
 {
     if (self->size < KEYS_MAX_SEQUENCE)
         self->held[self->size] = (char)byte;
@@ -205,7 +205,7 @@ static void emit_arrow(struct keys *self, unsigned char byte, bool by_word)
     } arrows[] = {{'A', KEY_UP},   {'B', KEY_DOWN}, {'C', KEY_RIGHT},
                   {'D', KEY_LEFT}, {'H', KEY_HOME}, {'F', KEY_END}};
     if (by_word && (byte == 'C' || byte == 'D')) {
-        emit(self, (struct key){.kind = KEY_ALT, .text = byte == 'C' ? VIEW("f") : VIEW("b")});
+        emit_key(self, (struct key){.kind = KEY_ALT, .text = byte == 'C' ? VIEW("f") : VIEW("b")});
         return;
     }
     for (size_t i = 0; i < sizeof arrows / sizeof *arrows; i++)
@@ -243,7 +243,7 @@ static void end_csi(struct keys *self, unsigned char byte)
     else if (byte == '~')
         emit_numbered(self, numbers[0]);
     else if (byte == 'R' && count == 2 && numbers[0] > 0 && numbers[1] > 0)
-        emit(self, (struct key){.kind = KEY_POSITION, .row = numbers[0], .column = numbers[1]});
+        emit_key(self, (struct key){.kind = KEY_POSITION, .row = numbers[0], .column = numbers[1]});
     else /* the second number less one is a set: Shift, Alt, Ctrl */
         emit_arrow(self, byte, count == 2 && numbers[1] > 0 && (numbers[1] - 1) & 6);
 }
@@ -254,7 +254,7 @@ static void follow_csi(struct keys *self, unsigned char byte)
     if (byte < 0x20 || byte >= DEL)
         begin_key(self, byte);
     else if (byte < 0x40 || (byte == '[' && self->size == 0))
-        collect(self, byte);
+        collect_sequence_byte(self, byte);
     else if (is_linux_function_key)
         self->state = KEYS_GROUND;
     else
@@ -295,7 +295,7 @@ static void add_pasted(struct keys *self, unsigned char byte)
 }
 
 /* Size without a character that was cut at the end. */
-static size_t whole_size(struct ethos_view text)
+static size_t size_of_whole_characters(struct ethos_view text)
 {
     size_t at = text.size, back = 0;
     while (at > 0 && back < 3 && ((unsigned char)text.data[at - 1] & 0xC0) == 0x80)
@@ -311,14 +311,14 @@ static void end_paste(struct keys *self)
     struct ethos_view text = str_view(&self->paste);
     struct str valid;
     str_init(&valid, (size_t)3 * KEYS_MAX_PASTE);
-    text.size = key.cut ? whole_size(text) : text.size;
+    text.size = key.cut ? size_of_whole_characters(text) : text.size;
     if (!utf8_valid(text)) {
         key.cut = utf8_sanitize(text, &valid) != ETHOS_OK || key.cut;
         text = str_view(&valid);
     }
     key.text = text;
     self->state = KEYS_GROUND;
-    emit(self, key);
+    emit_key(self, key);
     str_release(&valid);
     str_release(&self->paste);
     str_init(&self->paste, KEYS_MAX_PASTE);
@@ -340,7 +340,7 @@ static void follow_paste(struct keys *self, unsigned char byte)
 
 /* ---- what arrives, and silence ----------------------------------------------------------------- */
 
-static void handle(struct keys *self, unsigned char byte)
+static void handle_byte(struct keys *self, unsigned char byte)
 {
     static void (*const follow[])(struct keys *, unsigned char) = {
         [KEYS_GROUND] = begin_key,     [KEYS_CHARACTER] = continue_character,
@@ -391,7 +391,7 @@ void keys_feed(struct keys *self, struct ethos_view bytes, int64_t now_ms)
         return;
     }
     for (size_t i = 0; i < bytes.size; i++)
-        handle(self, (unsigned char)bytes.data[i]);
+        handle_byte(self, (unsigned char)bytes.data[i]);
 }
 
 int keys_wait(const struct keys *self, int64_t now_ms)

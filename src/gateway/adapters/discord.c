@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/models/endpoint.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -21,36 +21,32 @@
 #include "base/utf8.h"
 #include "base/view.h"
 #include "gateway/adapters/discord_message.h"
+#include "gateway/adapters/platform_api.h"
 
 #define PLATFORM "discord"
 #define API_ROOT "https://discord.com/api/v10"
 #define DOMAIN "discord.gg"
 #define AGENT "DiscordBot (ethos, " ETHOS_VERSION ")"
-#define CALL_MS 30000
 #define HELLO_MS 30000 /* from a connection to its greeting */
 #define READY_MS 60000 /* from there to a session */
-#define BACKOFF_MIN_MS 1000
-#define BACKOFF_MAX_MS 60000
 #define HOUR_MS 3600000
 #define MAX_IDENTIFIES 30 /* in an hour */
 #define MIN_REMAINING 50  /* sessions that may still be begun today; the rest is left alone */
 #define MAX_RESUMES 3     /* that fail; then a session is begun */
 #define SAME_MS 120000    /* for which Discord knows a nonce */
 #define PROBE_SKEW_MS 10000
-#define MAX_SENDING 64
 #define MAX_MISSED 200
 #define HISTORY_LIMIT 100
 #define MAX_BODY 1048576
 #define MAX_SESSION 128 /* bytes with terminator: the id of a session, and of its address */
 #define MAX_URL 256
-#define TOKEN_MAX 256
 #define CLOSE_RESUMABLE 4000
 
 #define INTENT_CONTENT 32768
 #define INTENTS                                                                                    \
     (1 | 512 | 4096 | INTENT_CONTENT) /* guilds, their messages, direct ones, contents */
 
-enum phase { PHASE_ME, PHASE_ADDRESS, PHASE_WAIT, PHASE_CONNECT, PHASE_RUN, PHASE_FATAL };
+enum discord_phase { PHASE_ME, PHASE_ADDRESS, PHASE_WAIT, PHASE_CONNECT, PHASE_RUN, PHASE_FATAL };
 enum {
     OP_DISPATCH,
     OP_BEAT,
@@ -62,33 +58,18 @@ enum {
     OP_ACK
 };
 
-struct discord;
-
-struct sending {
-    struct discord *discord;
-    int64_t row;
-    uint64_t exchange; /* 0: free */
-    enum { SENDS, EDITS, PROBES } kind;
-    char hash[HASH_HEX_SIZE]; /* of the text that is looked for */
-};
-
 /* A chat in which messages may have been missed. */
-struct missed {
+struct missed_chat {
     char chat[DISCORD_MAX_ID], since[DISCORD_MAX_ID], guild[DISCORD_MAX_ID];
     bool direct, known; /* where it is */
 };
 
 struct discord {
-    struct channel_adapter adapter;
-    const struct channel_host *host;
-    struct endpoint endpoint;
+    struct platform_api api;
     char *token;
     struct discord_bot bot;
     struct websockets *websockets;
-    enum phase phase;
-    uint64_t call; /* of the phase */
-    int64_t due_ms, now_ms;
-    unsigned failures;
+    enum discord_phase phase;
 
     unsigned socket;  /* 0: none */
     int64_t hello_ms; /* until which it must have been greeted; 0: it was */
@@ -104,44 +85,22 @@ struct discord {
     bool resuming;
     int64_t identifies, hour_ms; /* since then, in wall time */
 
-    struct missed missed[MAX_MISSED];
+    struct missed_chat missed[MAX_MISSED];
     size_t missed_count, missed_at;
     uint64_t missed_call;
     int64_t missed_ms;
-    struct sending sendings[MAX_SENDING];
 };
 
 /* ---- requests ---------------------------------------------------------------------------------- */
 
-/* Takes body, which may be NULL. */
-static int request(struct discord *self, const char *method, const char *path, json_t *body,
-                   bool fresh, http_client_fn *each, void *arg, uint64_t *out_id)
+static int start_get(struct discord *self, const char *path, http_client_fn *each, uint64_t *out_id)
 {
-    char url[ENDPOINT_MAX_URL + 256], authorization[TOKEN_MAX + 8];
-    struct str text;
-    const struct http_client *http = self->host->http;
-    str_init(&text, MAX_BODY);
-    snprintf(url, sizeof url, "%s%s", self->endpoint.url, path);
-    snprintf(authorization, sizeof authorization, "Bot %s", self->token);
-    int code = body ? json_print(body, JSON_STYLE_LINE, &text) : ETHOS_OK;
-    const struct http_client_request request = {.url = url,
-                                                .method = method,
-                                                .authorization = authorization,
-                                                .user_agent = AGENT,
-                                                .body = str_view(&text),
-                                                .timeout_ms = CALL_MS,
-                                                .is_loopback = self->endpoint.is_loopback,
-                                                .fresh = fresh};
-    if (code == ETHOS_OK)
-        code = http->ops->start(self->host->http, &request, each, arg, out_id, NULL);
-    explicit_bzero(authorization, sizeof authorization);
-    str_release(&text);
-    json_decref(body);
-    return code;
+    const struct api_call call = {.method = "GET", .path = path};
+    return api_start(&self->api, &call, each, self, out_id);
 }
 
 /* What an answer says. Release it. */
-struct reply {
+struct discord_reply {
     json_t *json;
     int64_t error;   /* Discord's; 0: none, or not of Discord */
     int64_t wait_ms; /* of a limit; or before the next request of its bucket */
@@ -164,16 +123,16 @@ static double header_number(const struct http_client_answer *answer, const char 
     return strtod(number, NULL);
 }
 
-static void read_reply(const struct http_client_answer *answer, struct reply *out)
+static void read_discord_reply(const struct http_client_answer *answer, struct discord_reply *out)
 {
-    *out = (struct reply){.message = ""};
+    *out = (struct discord_reply){.message = ""};
     bool parsed = answer->status != 0 && json_parse_most(answer->body, HTTP_CLIENT_MAX_BODY,
                                                          "answer", &out->json, NULL) == ETHOS_OK;
     if (answer->status == 429) {
         const json_t *after = json_object_get(out->json, "retry_after");
         double seconds = json_is_number(after) ? json_number_value(after)
                                                : header_number(answer, "retry-after");
-        out->wait_ms = seconds > 0 ? seconds_ms(seconds) : BACKOFF_MIN_MS;
+        out->wait_ms = seconds > 0 ? seconds_ms(seconds) : API_BACKOFF_MIN_MS;
         out->all = !parsed || json_is_true(json_object_get(out->json, "global"));
     } else if (header_number(answer, "x-ratelimit-remaining") == 0) {
         out->wait_ms = seconds_ms(header_number(answer, "x-ratelimit-reset-after"));
@@ -184,7 +143,7 @@ static void read_reply(const struct http_client_answer *answer, struct reply *ou
     out->message = message ? message : "";
 }
 
-static bool is_fine(const struct http_client_answer *answer)
+static bool is_success(const struct http_client_answer *answer)
 {
     return answer->status >= 200 && answer->status < 300;
 }
@@ -199,45 +158,39 @@ static void drop_socket(struct discord *self, int code)
     self->is_ready = self->beat_open = false;
 }
 
-static void wait_and_retry(struct discord *self, enum phase phase, int64_t least_ms)
+static void retry_phase(struct discord *self, enum discord_phase phase, int64_t least_ms)
 {
-    uint32_t random = 0;
-    unsigned power = self->failures < 6 ? self->failures : 6;
-    int64_t most = (int64_t)BACKOFF_MIN_MS << power;
-    most = most > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : most;
-    os_random(&random, sizeof random);
-    self->failures++;
     self->phase = phase;
-    self->due_ms = self->now_ms + least_ms + random % (most + 1);
+    api_retry_later(&self->api, least_ms);
 }
 
-static void end_for_good(struct discord *self, const char *why)
+static void stop_discord(struct discord *self, const char *why)
 {
     drop_socket(self, 1000);
     self->phase = PHASE_FATAL;
-    self->host->state(self->host->arg, CHANNEL_FATAL, why);
+    api_set_state(&self->api, CHANNEL_FATAL, why);
 }
 
 /* With what there is of a session it is gone on with; without, one is begun. */
 static void reconnect(struct discord *self, int64_t least_ms)
 {
     drop_socket(self, CLOSE_RESUMABLE);
-    wait_and_retry(self, *self->session ? PHASE_CONNECT : PHASE_ADDRESS, least_ms);
+    retry_phase(self, *self->session ? PHASE_CONNECT : PHASE_ADDRESS, least_ms);
 }
 
-static void refuse_token(struct discord *self)
+static void stop_with_bad_token(struct discord *self)
 {
-    end_for_good(self, "Discord does not accept the token; put the one that the application's "
+    stop_discord(self, "Discord does not accept the token; put the one that the application's "
                        "page Bot shows into DISCORD_BOT_TOKEN of keys.yaml");
 }
 
 /* Of a call of a phase. */
-static void handle_failure(struct discord *self, const struct http_client_answer *answer,
-                           const struct reply *reply)
+static void handle_discord_failure(struct discord *self, const struct http_client_answer *answer,
+                                   const struct discord_reply *reply)
 {
     char why[160];
     if (answer->status == 401) {
-        refuse_token(self);
+        stop_with_bad_token(self);
         return;
     }
     snprintf(why, sizeof why, "Discord does not answer as it should%s%.80s",
@@ -245,21 +198,21 @@ static void handle_failure(struct discord *self, const struct http_client_answer
              *reply->message   ? reply->message
              : answer->problem ? answer->problem
                                : "");
-    self->host->state(self->host->arg, CHANNEL_DOWN, why);
-    wait_and_retry(self, self->phase, reply->wait_ms);
+    api_set_state(&self->api, CHANNEL_DOWN, why);
+    retry_phase(self, self->phase, reply->wait_ms);
 }
 
 /* ---- what is recorded --------------------------------------------------------------------------- */
 
 /* "SEQ SESSION ADDRESS", with the messages of the event that has that number; "": there is none. */
-static bool record(struct discord *self, const struct channel_message *message)
+static bool record_session(struct discord *self, const struct channel_message *message)
 {
     char value[CHANNEL_MAX_CURSOR];
     int size = snprintf(value, sizeof value, "%" PRId64 " %s %s", self->seq, self->session,
                         self->resume_address);
     bool fits = *self->session && size > 0 && (size_t)size < sizeof value;
     const struct channel_batch batch = {message, message ? 1 : 0, "session", fits ? value : ""};
-    if (self->host->received(self->host->arg, &batch) != ETHOS_OK)
+    if (self->api.host->received(self->api.host->arg, &batch) != ETHOS_OK)
         return false;
     self->recorded_seq = self->seq;
     return true;
@@ -271,11 +224,11 @@ static void forget_session(struct discord *self)
     *self->session = *self->resume_address = '\0';
     self->seq = -1;
     self->resumes = 0;
-    record(self, NULL);
+    record_session(self, NULL);
     self->recorded_seq = -1; // also where that failed
 }
 
-static void read_session(struct discord *self, char *cursor)
+static void restore_session(struct discord *self, char *cursor)
 {
     char *rest, *session, *address;
     self->seq = self->recorded_seq = -1;
@@ -291,7 +244,7 @@ static void read_session(struct discord *self, char *cursor)
 }
 
 /* Sessions that were begun in this hour, over restarts too. */
-static void note_identify(struct discord *self)
+static void count_identify(struct discord *self)
 {
     char value[64];
     int64_t now = os_now_ms();
@@ -301,8 +254,7 @@ static void note_identify(struct discord *self)
     }
     self->identifies++;
     snprintf(value, sizeof value, "%" PRId64 " %" PRId64, self->identifies, self->hour_ms);
-    const struct channel_batch batch = {NULL, 0, "identifies", value};
-    self->host->received(self->host->arg, &batch);
+    api_store_cursor(&self->api, "identifies", value);
 }
 
 /* 0: one may be begun. */
@@ -315,65 +267,59 @@ static int64_t identify_wait_ms(const struct discord *self)
 /* ---- what was missed ---------------------------------------------------------------------------- */
 
 /* The later of two ids, and the earlier, where "" is none. */
-static void keep_later(char id[DISCORD_MAX_ID], const char *other)
+static void replace_if_later(char id[DISCORD_MAX_ID], const char *other)
 {
     if (!*id || discord_id_is_later(other, id))
         snprintf(id, DISCORD_MAX_ID, "%.23s", other);
 }
 
-static void keep_earlier(char id[DISCORD_MAX_ID], const char *other)
+static void replace_if_earlier(char id[DISCORD_MAX_ID], const char *other)
 {
     if (*other && discord_id_is_later(id, other))
         snprintf(id, DISCORD_MAX_ID, "%.23s", other);
 }
 
-static int add_place(void *arg, const struct inbox_place *place)
+static int add_missed_chat(void *arg, const struct inbox_place *place)
 {
     struct discord *self = arg;
     if (self->missed_count == MAX_MISSED || strlen(place->chat) >= DISCORD_MAX_ID ||
         strlen(place->msg) >= DISCORD_MAX_ID)
         return ETHOS_OK;
-    struct missed *missed = &self->missed[self->missed_count++];
-    *missed = (struct missed){.direct = place->direct, .known = place->direct};
+    struct missed_chat *missed = &self->missed[self->missed_count++];
+    *missed = (struct missed_chat){.direct = place->direct, .known = place->direct};
     snprintf(missed->chat, sizeof missed->chat, "%.23s", place->chat);
     snprintf(missed->since, sizeof missed->since, "%.23s", place->msg);
     return ETHOS_OK;
-}
-
-static void store_missed(struct discord *self, const char *since)
-{
-    const struct channel_batch batch = {NULL, 0, "missed", since};
-    self->host->received(self->host->arg, &batch);
 }
 
 /*
  * What was being read when the process died, or the session, is read again: messages that came meanwhile say nothing
  * about those before them. since: from where on, then.
  */
-static void begin_missed(struct discord *self, const char *since)
+static void start_reading_missed(struct discord *self, const char *since)
 {
     char latest[DISCORD_MAX_ID] = "";
-    self->host->http->ops->cancel(self->host->http, self->missed_call);
+    self->api.host->http->ops->cancel(self->api.host->http, self->missed_call);
     self->missed_call = 0;
     self->missed_count = self->missed_at = 0;
-    self->missed_ms = self->now_ms;
-    self->host->places(self->host->arg, add_place, self);
+    self->missed_ms = self->api.now_ms;
+    self->api.host->places(self->api.host->arg, add_missed_chat, self);
     for (size_t i = 0; i < self->missed_count; i++) {
-        keep_later(latest, self->missed[i].since);
-        keep_earlier(self->missed[i].since, since);
+        replace_if_later(latest, self->missed[i].since);
+        replace_if_earlier(self->missed[i].since, since);
     }
     if (!*since && *latest)
-        store_missed(self, latest);
+        api_store_cursor(&self->api, "missed", latest);
 }
 
 /* One place less; the last one ends it. */
-static void end_place(struct discord *self)
+static void finish_missed_chat(struct discord *self)
 {
     if (++self->missed_at == self->missed_count)
-        store_missed(self, "");
+        api_store_cursor(&self->api, "missed", "");
 }
 
-static void record_missed(struct discord *self, const struct missed *missed, json_t *json)
+static void record_missed(struct discord *self, const struct missed_chat *missed, json_t *json)
 {
     struct discord_message message;
     json_object_set_new(json, "channel_id", json_string(missed->chat));
@@ -382,7 +328,7 @@ static void record_missed(struct discord *self, const struct missed *missed, jso
     if (!discord_message_read(json, false, &self->bot, &message))
         return;
     const struct channel_batch batch = {&message.message, 1, NULL, NULL};
-    self->host->received(self->host->arg, &batch);
+    self->api.host->received(self->api.host->arg, &batch);
     str_release(&message.text);
 }
 
@@ -390,23 +336,25 @@ static void record_missed(struct discord *self, const struct missed *missed, jso
 static void receive_missed(void *arg, const struct http_client_answer *answer)
 {
     struct discord *self = arg;
-    struct missed *missed = &self->missed[self->missed_at];
-    struct reply reply;
+    struct missed_chat *missed = &self->missed[self->missed_at];
+    struct discord_reply reply;
     self->missed_call = 0;
-    read_reply(answer, &reply);
+    read_discord_reply(answer, &reply);
     struct ethos_view guild = json_view(reply.json, "guild_id");
     bool again = answer->status == 0 || answer->status == 429 || answer->status >= 500;
     if (again) {
-        self->missed_ms = self->now_ms + (reply.wait_ms > 0 ? reply.wait_ms : BACKOFF_MAX_MS / 4);
-    } else if (is_fine(answer) && !missed->known && guild.size > 0 && guild.size < DISCORD_MAX_ID) {
+        self->missed_ms = self->api.now_ms +
+                          (reply.wait_ms > 0 ? reply.wait_ms : API_BACKOFF_MAX_MS / 4);
+    } else if (is_success(answer) && !missed->known && guild.size > 0 &&
+               guild.size < DISCORD_MAX_ID) {
         missed->known = true;
         snprintf(missed->guild, sizeof missed->guild, "%.*s", VIEW_ARG(guild));
-        self->missed_ms = self->now_ms + reply.wait_ms;
+        self->missed_ms = self->api.now_ms + reply.wait_ms;
     } else {
-        for (size_t i = json_array_size(reply.json); is_fine(answer) && i > 0; i--)
+        for (size_t i = json_array_size(reply.json); is_success(answer) && i > 0; i--)
             record_missed(self, missed, json_array_get(reply.json, i - 1));
-        self->missed_ms = self->now_ms + reply.wait_ms;
-        end_place(self);
+        self->missed_ms = self->api.now_ms + reply.wait_ms;
+        finish_missed_chat(self);
     }
     json_decref(reply.json);
 }
@@ -416,17 +364,16 @@ static int64_t read_missed(struct discord *self)
     char path[128];
     if (self->missed_at >= self->missed_count || self->missed_call != 0 || !self->is_ready)
         return INT64_MAX;
-    if (self->now_ms < self->missed_ms)
+    if (self->api.now_ms < self->missed_ms)
         return self->missed_ms;
-    const struct missed *missed = &self->missed[self->missed_at];
+    const struct missed_chat *missed = &self->missed[self->missed_at];
     if (missed->known)
         snprintf(path, sizeof path, "/channels/%s/messages?after=%s&limit=%d", missed->chat,
                  missed->since, HISTORY_LIMIT);
     else
         snprintf(path, sizeof path, "/channels/%s", missed->chat);
-    if (request(self, "GET", path, NULL, false, receive_missed, self, &self->missed_call) !=
-        ETHOS_OK)
-        end_place(self);
+    if (start_get(self, path, receive_missed, &self->missed_call) != ETHOS_OK)
+        finish_missed_chat(self);
     return INT64_MAX;
 }
 
@@ -445,24 +392,24 @@ static void send_frame(struct discord *self, int op, json_t *d)
     json_decref(frame);
 }
 
-static void beat(struct discord *self)
+static void send_heartbeat(struct discord *self)
 {
     send_frame(self, OP_BEAT, self->seq >= 0 ? json_integer(self->seq) : json_null());
     self->beat_open = true;
-    self->beat_ms = self->now_ms + self->interval_ms;
+    self->beat_ms = self->api.now_ms + self->interval_ms;
 }
 
-static void identify(struct discord *self)
+static void send_identify(struct discord *self)
 {
     int intents = self->without_content ? INTENTS & ~INTENT_CONTENT : INTENTS;
-    note_identify(self);
+    count_identify(self);
     self->resuming = false;
     send_frame(self, OP_BEGIN,
                json_pack("{s:s, s:i, s:{s:s, s:s, s:s}}", "token", self->token, "intents", intents,
                          "properties", "os", "linux", "browser", "ethos", "device", "ethos"));
 }
 
-static void resume(struct discord *self)
+static void send_resume(struct discord *self)
 {
     self->resuming = true;
     send_frame(self, OP_RESUME,
@@ -476,34 +423,35 @@ static void receive_hello(struct discord *self, const json_t *d)
     int64_t interval = json_integer_value(json_object_get(d, "heartbeat_interval"));
     os_random(&random, sizeof random);
     self->hello_ms = 0;
-    self->ready_ms = self->now_ms + READY_MS;
+    self->ready_ms = self->api.now_ms + READY_MS;
     self->interval_ms = interval < 1000 ? 1000 : interval > HOUR_MS ? HOUR_MS : interval;
-    self->beat_ms = self->now_ms + (int64_t)(random % (uint64_t)self->interval_ms);
+    self->beat_ms = self->api.now_ms + (int64_t)(random % (uint64_t)self->interval_ms);
     self->beat_open = false;
     if (*self->session)
-        resume(self);
+        send_resume(self);
     else
-        identify(self);
+        send_identify(self);
 }
 
-static void note_up(struct discord *self)
+static void set_ready(struct discord *self)
 {
     self->is_ready = true;
     self->resuming = false;
-    self->resumes = self->failures = 0;
-    self->host->state(self->host->arg, CHANNEL_UP,
-                      self->without_content
-                          ? "it may not read messages in channels that do not mention it; switch "
-                            "on Message Content Intent on the application's page Bot"
-                          : NULL);
+    self->resumes = self->api.failures = 0;
+    api_set_state(&self->api, CHANNEL_UP,
+                  self->without_content
+                      ? "it may not read messages in channels that do not mention it; switch "
+                        "on Message Content Intent on the application's page Bot"
+                      : NULL);
 }
 
 /* Of a session that goes on only what was not read to its end. */
 static void read_history(struct discord *self, bool begins)
 {
     char since[CHANNEL_MAX_CURSOR];
-    if (self->host->cursor(self->host->arg, "missed", since) == ETHOS_OK && (begins || *since))
-        begin_missed(self, since);
+    if (self->api.host->cursor(self->api.host->arg, "missed", since) == ETHOS_OK &&
+        (begins || *since))
+        start_reading_missed(self, since);
 }
 
 static void receive_ready(struct discord *self, const json_t *d)
@@ -512,12 +460,12 @@ static void receive_ready(struct discord *self, const json_t *d)
     const char *address = json_string_value(json_object_get(d, "resume_gateway_url"));
     bool fits = session && address && strlen(session) < MAX_SESSION && !strchr(session, ' ') &&
                 strlen(address) < MAX_URL - 32 &&
-                websocket_url_is_trusted(address, DOMAIN, self->endpoint.is_loopback);
+                websocket_url_is_trusted(address, DOMAIN, self->api.endpoint.is_loopback);
     snprintf(self->session, sizeof self->session, "%s", fits ? session : "");
     snprintf(self->resume_address, sizeof self->resume_address, "%s", fits ? address : "");
-    note_up(self);
+    set_ready(self);
     read_history(self, true);
-    record(self, NULL);
+    record_session(self, NULL);
 }
 
 /* What is not recorded is told again after a resume from the number before it. */
@@ -526,9 +474,9 @@ static void receive_message(struct discord *self, const json_t *d, bool edited)
     struct discord_message message;
     if (!discord_message_read(d, edited, &self->bot, &message))
         return;
-    if (!record(self, &message.message)) {
+    if (!record_session(self, &message.message)) {
         self->seq = self->recorded_seq;
-        reconnect(self, BACKOFF_MIN_MS);
+        reconnect(self, API_BACKOFF_MIN_MS);
     }
     str_release(&message.text);
 }
@@ -542,7 +490,7 @@ static void receive_dispatch(struct discord *self, const json_t *json)
     if (view_eq_str(type, "READY")) {
         receive_ready(self, d);
     } else if (view_eq_str(type, "RESUMED")) {
-        note_up(self);
+        set_ready(self);
         read_history(self, false);
     } else if (view_eq_str(type, "MESSAGE_CREATE") || view_eq_str(type, "MESSAGE_UPDATE")) {
         receive_message(self, d, view_eq_str(type, "MESSAGE_UPDATE"));
@@ -550,7 +498,7 @@ static void receive_dispatch(struct discord *self, const json_t *json)
 }
 
 /* The session could not be gone on with. After three times another one is begun. */
-static void note_resume_failed(struct discord *self)
+static void count_failed_resume(struct discord *self)
 {
     if (self->resuming && ++self->resumes >= MAX_RESUMES)
         forget_session(self);
@@ -560,11 +508,11 @@ static void note_resume_failed(struct discord *self)
 static void receive_invalid(struct discord *self, bool resumable)
 {
     if (resumable && self->resuming)
-        note_resume_failed(self);
+        count_failed_resume(self);
     else
         forget_session(self);
     self->resuming = false;
-    reconnect(self, BACKOFF_MIN_MS);
+    reconnect(self, API_BACKOFF_MIN_MS);
 }
 
 static void receive_frame(struct discord *self, struct ethos_view text)
@@ -579,12 +527,12 @@ static void receive_frame(struct discord *self, struct ethos_view text)
         break;
     case OP_BEAT:
         if (self->hello_ms == 0)
-            beat(self);
+            send_heartbeat(self);
         break;
     case OP_RECONNECT:
         drop_socket(self, CLOSE_RESUMABLE);
         self->phase = *self->session ? PHASE_CONNECT : PHASE_ADDRESS;
-        self->due_ms = self->now_ms;
+        self->api.due_ms = self->api.now_ms;
         break;
     case OP_INVALID:
         receive_invalid(self, json_is_true(d));
@@ -608,7 +556,7 @@ static void handle_close(struct discord *self, const struct websocket_event *eve
     char why[240];
     switch (event->code) {
     case 4004:
-        refuse_token(self);
+        stop_with_bad_token(self);
         return;
     case 4010:
     case 4011:
@@ -616,11 +564,11 @@ static void handle_close(struct discord *self, const struct websocket_event *eve
     case 4013:
         snprintf(why, sizeof why, "Discord refuses this program (%d); a newer version may help",
                  event->code);
-        end_for_good(self, why);
+        stop_discord(self, why);
         return;
     case 4014:
         if (self->without_content) {
-            end_for_good(self, "Discord refuses what this bot asks for (4014); look at the "
+            stop_discord(self, "Discord refuses what this bot asks for (4014); look at the "
                                "application's page Bot, then change keys.yaml");
             return;
         }
@@ -632,12 +580,12 @@ static void handle_close(struct discord *self, const struct websocket_event *eve
         forget_session(self);
         break;
     default:
-        note_resume_failed(self);
+        count_failed_resume(self);
     }
     self->socket = 0;
     snprintf(why, sizeof why, "the connection to Discord is over%s%.160s", *event->why ? ": " : "",
              event->why);
-    self->host->state(self->host->arg, CHANNEL_DOWN, why);
+    api_set_state(&self->api, CHANNEL_DOWN, why);
     reconnect(self, 0);
 }
 
@@ -655,24 +603,24 @@ static void handle_sockets(struct discord *self)
 }
 
 /* A socket that is silent is dead, whatever the system says. */
-static void keep_alive(struct discord *self)
+static void check_socket(struct discord *self)
 {
     bool greeted = self->hello_ms == 0;
-    const char *why = !greeted && self->now_ms >= self->hello_ms ? "Discord says nothing"
-                      : greeted && !self->is_ready && self->now_ms >= self->ready_ms
+    const char *why = !greeted && self->api.now_ms >= self->hello_ms ? "Discord says nothing"
+                      : greeted && !self->is_ready && self->api.now_ms >= self->ready_ms
                           ? "Discord gives no session"
-                      : greeted && self->beat_open && self->now_ms >= self->beat_ms
+                      : greeted && self->beat_open && self->api.now_ms >= self->beat_ms
                           ? "Discord does not answer a heartbeat"
                           : NULL;
     if (!self->socket)
         return;
     if (why) {
         if (!self->is_ready)
-            note_resume_failed(self);
-        self->host->state(self->host->arg, CHANNEL_DOWN, why);
+            count_failed_resume(self);
+        api_set_state(&self->api, CHANNEL_DOWN, why);
         reconnect(self, 0);
-    } else if (greeted && self->now_ms >= self->beat_ms) {
-        beat(self);
+    } else if (greeted && self->api.now_ms >= self->beat_ms) {
+        send_heartbeat(self);
     }
 }
 
@@ -690,34 +638,34 @@ static int64_t next_check_ms(const struct discord *self)
 static void receive_me(void *arg, const struct http_client_answer *answer)
 {
     struct discord *self = arg;
-    struct reply reply;
-    self->call = 0;
-    read_reply(answer, &reply);
+    struct discord_reply reply;
+    self->api.call = 0;
+    read_discord_reply(answer, &reply);
     struct ethos_view id = json_view(reply.json, "id"), name = json_view(reply.json, "username");
-    if (is_fine(answer) && id.size > 0 && id.size < DISCORD_MAX_ID && name.size > 0) {
+    if (is_success(answer) && id.size > 0 && id.size < DISCORD_MAX_ID && name.size > 0) {
         snprintf(self->bot.id, sizeof self->bot.id, "%.*s", VIEW_ARG(id));
-        name.size = utf8_head(name, sizeof self->adapter.name / 4);
+        name.size = utf8_head(name, sizeof self->api.adapter.name / 4);
         snprintf(self->bot.name, sizeof self->bot.name, "%.*s", VIEW_ARG(name));
-        snprintf(self->adapter.bot, sizeof self->adapter.bot, "%s", self->bot.id);
-        snprintf(self->adapter.name, sizeof self->adapter.name, "%.63s", self->bot.name);
-        self->failures = 0;
+        snprintf(self->api.adapter.bot, sizeof self->api.adapter.bot, "%s", self->bot.id);
+        snprintf(self->api.adapter.name, sizeof self->api.adapter.name, "%.63s", self->bot.name);
+        self->api.failures = 0;
         self->phase = *self->session ? PHASE_CONNECT : PHASE_ADDRESS;
-        self->due_ms = self->now_ms;
+        self->api.due_ms = self->api.now_ms;
     } else {
-        handle_failure(self, answer, &reply);
+        handle_discord_failure(self, answer, &reply);
     }
     json_decref(reply.json);
 }
 
 /* Whether a session may be begun now; else it is said why not, and waited. */
-static bool may_identify(struct discord *self, const json_t *limit)
+static bool can_identify_now(struct discord *self, const json_t *limit)
 {
     char why[200];
     const json_t *remaining = json_object_get(limit, "remaining");
     int64_t reset = json_integer_value(json_object_get(limit, "reset_after"));
     int64_t wait = identify_wait_ms(self);
     if (json_is_integer(remaining) && json_integer_value(remaining) < MIN_REMAINING)
-        wait = reset > BACKOFF_MAX_MS ? reset : BACKOFF_MAX_MS;
+        wait = reset > API_BACKOFF_MAX_MS ? reset : API_BACKOFF_MAX_MS;
     if (wait == 0)
         return true;
     wait = wait > 24 * (int64_t)HOUR_MS ? 24 * (int64_t)HOUR_MS : wait;
@@ -725,35 +673,34 @@ static bool may_identify(struct discord *self, const json_t *limit)
              "too many sessions were begun; the next one waits for %" PRId64 " minutes, as Discord "
              "takes the token away from who begins a thousand in a day",
              wait / 60000 + 1);
-    self->host->state(self->host->arg, CHANNEL_DOWN, why);
+    api_set_state(&self->api, CHANNEL_DOWN, why);
     self->phase = PHASE_WAIT;
-    self->due_ms = self->now_ms + wait;
+    self->api.due_ms = self->api.now_ms + wait;
     return false;
 }
 
 static void receive_address(void *arg, const struct http_client_answer *answer)
 {
     struct discord *self = arg;
-    struct reply reply;
-    self->call = 0;
-    read_reply(answer, &reply);
+    struct discord_reply reply;
+    self->api.call = 0;
+    read_discord_reply(answer, &reply);
     const char *url = json_string_value(json_object_get(reply.json, "url"));
-    if (!is_fine(answer) || !url) {
-        handle_failure(self, answer, &reply);
+    if (!is_success(answer) || !url) {
+        handle_discord_failure(self, answer, &reply);
     } else if (strlen(url) >= MAX_URL - 32 ||
-               !websocket_url_is_trusted(url, DOMAIN, self->endpoint.is_loopback)) {
-        self->host->state(self->host->arg, CHANNEL_DOWN,
-                          "Discord names an address that is not its own");
-        wait_and_retry(self, PHASE_ADDRESS, BACKOFF_MAX_MS);
-    } else if (may_identify(self, json_object_get(reply.json, "session_start_limit"))) {
+               !websocket_url_is_trusted(url, DOMAIN, self->api.endpoint.is_loopback)) {
+        api_set_state(&self->api, CHANNEL_DOWN, "Discord names an address that is not its own");
+        retry_phase(self, PHASE_ADDRESS, API_BACKOFF_MAX_MS);
+    } else if (can_identify_now(self, json_object_get(reply.json, "session_start_limit"))) {
         snprintf(self->address, sizeof self->address, "%s", url);
         self->phase = PHASE_CONNECT;
-        self->due_ms = self->now_ms;
+        self->api.due_ms = self->api.now_ms;
     }
     json_decref(reply.json);
 }
 
-static void open_socket(struct discord *self)
+static void connect_socket(struct discord *self)
 {
     char url[MAX_URL + 32];
     const char *address = *self->session ? self->resume_address : self->address;
@@ -761,79 +708,62 @@ static void open_socket(struct discord *self)
     snprintf(url, sizeof url, "%s%s?v=10&encoding=json", address,
              size > 0 && address[size - 1] == '/' ? "" : "/");
     self->socket = self->websockets->ops->connect(self->websockets, url);
-    self->hello_ms = self->now_ms + HELLO_MS;
+    self->hello_ms = self->api.now_ms + HELLO_MS;
     self->resuming = *self->session;
     self->phase = PHASE_RUN;
 }
 
-static void begin_phase(struct discord *self)
+static void start_phase(struct discord *self)
 {
     int code = ETHOS_OK;
     if (self->phase == PHASE_ME)
-        code = request(self, "GET", "/users/@me", NULL, false, receive_me, self, &self->call);
+        code = start_get(self, "/users/@me", receive_me, &self->api.call);
     else if (self->phase == PHASE_ADDRESS || self->phase == PHASE_WAIT)
-        code = request(self, "GET", "/gateway/bot", NULL, false, receive_address, self,
-                       &self->call);
+        code = start_get(self, "/gateway/bot", receive_address, &self->api.call);
     else if (self->phase == PHASE_CONNECT)
-        open_socket(self);
+        connect_socket(self);
     if (code != ETHOS_OK)
-        wait_and_retry(self, self->phase, BACKOFF_MIN_MS);
+        retry_phase(self, self->phase, API_BACKOFF_MIN_MS);
 }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t step(struct channel_adapter *adapter, int64_t now_ms)
+static int64_t step_discord(struct channel_adapter *adapter, int64_t now_ms)
 {
     struct discord *self = (struct discord *)adapter;
     int64_t next = INT64_MAX;
-    self->now_ms = now_ms;
+    self->api.now_ms = now_ms;
     handle_sockets(self);
     if (self->phase == PHASE_FATAL)
         return next;
-    keep_alive(self);
-    if (self->phase != PHASE_RUN && self->call == 0 && now_ms >= self->due_ms)
-        begin_phase(self);
-    if (self->phase != PHASE_RUN && self->phase != PHASE_FATAL && self->call == 0)
-        next = self->due_ms;
-    next = earlier(next, next_check_ms(self));
-    return earlier(next, read_missed(self));
+    check_socket(self);
+    if (self->phase != PHASE_RUN && self->api.call == 0 && now_ms >= self->api.due_ms)
+        start_phase(self);
+    if (self->phase != PHASE_RUN && self->phase != PHASE_FATAL && self->api.call == 0)
+        next = self->api.due_ms;
+    next = clock_earlier(next, next_check_ms(self));
+    return clock_earlier(next, read_missed(self));
 }
 
-static void woken(struct channel_adapter *adapter)
+static void wake_discord(struct channel_adapter *adapter)
 {
     struct discord *self = (struct discord *)adapter;
     if (self->phase == PHASE_FATAL)
         return;
-    self->host->http->ops->cancel(self->host->http, self->call);
-    self->call = 0;
+    api_restart(&self->api);
     drop_socket(self, CLOSE_RESUMABLE);
-    self->failures = 0;
     self->resuming = false;
-    self->due_ms = self->now_ms;
     if (self->phase != PHASE_ME)
         self->phase = *self->session ? PHASE_CONNECT : PHASE_ADDRESS;
 }
 
 /* ---- sending ------------------------------------------------------------------------------------ */
 
-static void report_sent(struct sending *sending, const struct channel_sent *sent)
-{
-    const struct channel_host *host = sending->discord->host;
-    int64_t row = sending->row;
-    sending->exchange = 0;
-    host->sent(host->arg, row, sent);
-}
-
-static void read_result(const struct sending *sending, const struct http_client_answer *answer,
-                        const struct reply *reply, struct channel_sent *out)
+static void read_send_result(const struct api_send *send, const struct http_client_answer *answer,
+                             const struct discord_reply *reply, struct channel_sent *out)
 {
     const char *id = json_string_value(json_object_get(reply->json, "id"));
     out->wait_ms = reply->wait_ms;
     out->all = reply->all;
-    if (is_fine(answer) && id && strlen(id) < DISCORD_MAX_ID) {
+    if (is_success(answer) && id && strlen(id) < DISCORD_MAX_ID) {
         out->result = CHANNEL_SENT;
         out->remote = id;
     } else if (!answer->has_left) {
@@ -842,30 +772,31 @@ static void read_result(const struct sending *sending, const struct http_client_
         out->result = CHANNEL_LATER;
     } else if (answer->status == 401) {
         out->result = CHANNEL_NOT_SENT;
-    } else if (answer->status == 404 && sending->kind == EDITS && reply->error == 10008) {
+    } else if (answer->status == 404 && send->kind == API_EDIT && reply->error == 10008) {
         out->result = CHANNEL_GONE;
     } else if (answer->status >= 400 && answer->status < 500) {
         out->result = CHANNEL_REFUSED;
     }
 }
 
-static void receive_sent(void *arg, const struct http_client_answer *answer)
+static void receive_discord_sent(void *arg, const struct http_client_answer *answer)
 {
-    struct sending *sending = arg;
-    struct discord *self = sending->discord;
+    struct api_send *send = arg;
+    struct discord *self = (struct discord *)send->api;
     struct channel_sent sent = {.result = CHANNEL_UNKNOWN};
-    struct reply reply;
-    read_reply(answer, &reply);
+    struct discord_reply reply;
+    read_discord_reply(answer, &reply);
     sent.problem = *reply.message ? reply.message : answer->problem;
-    read_result(sending, answer, &reply, &sent);
+    read_send_result(send, answer, &reply, &sent);
     if (answer->status == 401 && self->phase != PHASE_FATAL)
-        refuse_token(self);
-    report_sent(sending, &sent);
+        stop_with_bad_token(self);
+    api_finish_send(send, &sent);
     json_decref(reply.json);
 }
 
 /* One of ours with that text: bots cannot read nonces afterwards. */
-static const char *find_sent(const struct discord *self, const json_t *messages, const char *hash)
+static const char *find_message_by_text(const struct discord *self, const json_t *messages,
+                                        const char *hash)
 {
     size_t index;
     json_t *message;
@@ -879,59 +810,29 @@ static const char *find_sent(const struct discord *self, const json_t *messages,
     return NULL;
 }
 
-static void receive_probed(void *arg, const struct http_client_answer *answer)
+static void receive_discord_probed(void *arg, const struct http_client_answer *answer)
 {
-    struct sending *sending = arg;
+    struct api_send *send = arg;
     struct channel_sent sent = {.result = CHANNEL_UNKNOWN};
-    struct reply reply;
-    read_reply(answer, &reply);
-    const char *id = is_fine(answer) ? find_sent(sending->discord, reply.json, sending->hash)
-                                     : NULL;
+    struct discord_reply reply;
+    read_discord_reply(answer, &reply);
+    const char *id = is_success(answer) ? find_message_by_text((struct discord *)send->api,
+                                                               reply.json, send->text_hash)
+                                        : NULL;
     sent.problem = *reply.message ? reply.message : answer->problem;
     sent.wait_ms = reply.wait_ms;
     if (id && strlen(id) < DISCORD_MAX_ID) {
         sent.result = CHANNEL_SENT;
         sent.remote = id;
-    } else if (is_fine(answer) && json_is_array(reply.json) &&
+    } else if (is_success(answer) && json_is_array(reply.json) &&
                json_array_size(reply.json) < HISTORY_LIMIT) {
         sent.result = CHANNEL_NOT_SENT;
     } else if (answer->status == 0 || answer->status == 429 || answer->status >= 500) {
         sent.result = CHANNEL_LATER;
-        sent.wait_ms = reply.wait_ms > 0 ? reply.wait_ms : BACKOFF_MAX_MS / 4;
+        sent.wait_ms = reply.wait_ms > 0 ? reply.wait_ms : API_BACKOFF_MAX_MS / 4;
     }
-    report_sent(sending, &sent);
+    api_finish_send(send, &sent);
     json_decref(reply.json);
-}
-
-static struct sending *find_free(struct discord *self)
-{
-    for (size_t i = 0; i < MAX_SENDING; i++)
-        if (self->sendings[i].exchange == 0)
-            return &self->sendings[i];
-    return NULL;
-}
-
-/* Takes body. */
-static void start_sending(struct discord *self, const char *method, const char *path, json_t *body,
-                          const struct channel_outgoing *outgoing, int kind)
-{
-    struct sending *sending = find_free(self);
-    int code = ETHOS_LIMIT;
-    if (sending) {
-        *sending = (struct sending){.discord = self, .row = outgoing->row};
-        sending->kind = kind;
-        hash_hex(view_trim(outgoing->text), sending->hash);
-        code = request(self, method, path, body, true,
-                       kind == PROBES ? receive_probed : receive_sent, sending, &sending->exchange);
-    } else {
-        json_decref(body);
-    }
-    if (code != ETHOS_OK)
-        self->host->sent(
-            self->host->arg, outgoing->row,
-            &(struct channel_sent){.result = kind == PROBES ? CHANNEL_LATER : CHANNEL_NOT_SENT,
-                                   .wait_ms = BACKOFF_MIN_MS,
-                                   .problem = "the request cannot be made"});
 }
 
 /* Whoever it mentions, nobody is pinged. */
@@ -941,20 +842,12 @@ static json_t *message_body(const struct channel_outgoing *outgoing)
                      "allowed_mentions", "parse", "flags", 4); // no previews of links
 }
 
-static void make_nonce(const struct channel_outgoing *outgoing, char out[24])
+static void send_to_discord(struct channel_adapter *adapter,
+                            const struct channel_outgoing *outgoing)
 {
-    char text[CHANNEL_TURN_SIZE + 160], hash[HASH_HEX_SIZE];
-    snprintf(text, sizeof text, "%.100s/%" PRId64 "/%d", outgoing->turn, outgoing->part,
-             outgoing->preview);
-    hash_hex(view_str(text), hash);
-    snprintf(out, 24, "%.20s", hash);
-}
-
-static void send_text(struct channel_adapter *adapter, const struct channel_outgoing *outgoing)
-{
-    char path[64], nonce[24];
+    char path[64], nonce[API_MESSAGE_ID_SIZE];
     json_t *body = message_body(outgoing);
-    make_nonce(outgoing, nonce);
+    api_message_id(outgoing, nonce);
     snprintf(path, sizeof path, "/channels/%.23s/messages", outgoing->chat);
     if (body) {
         json_object_set_new(body, "nonce", json_string(nonce));
@@ -964,50 +857,52 @@ static void send_text(struct channel_adapter *adapter, const struct channel_outg
                 body, "message_reference",
                 json_pack("{s:s, s:b}", "message_id", outgoing->reply_to, "fail_if_not_exists", 0));
     }
-    start_sending((struct discord *)adapter, "POST", path, body, outgoing, SENDS);
+    api_start_send((struct platform_api *)adapter,
+                   &(struct api_call){.method = "POST", .path = path, .body = body}, outgoing,
+                   API_SEND, receive_discord_sent);
 }
 
-static void edit_text(struct channel_adapter *adapter, const struct channel_outgoing *outgoing)
+static void edit_in_discord(struct channel_adapter *adapter,
+                            const struct channel_outgoing *outgoing)
 {
     char path[96];
     snprintf(path, sizeof path, "/channels/%.23s/messages/%.23s", outgoing->chat, outgoing->remote);
-    start_sending((struct discord *)adapter, "PATCH", path, message_body(outgoing), outgoing,
-                  EDITS);
+    api_start_send(
+        (struct platform_api *)adapter,
+        &(struct api_call){.method = "PATCH", .path = path, .body = message_body(outgoing)},
+        outgoing, API_EDIT, receive_discord_sent);
 }
 
-static void probe(struct channel_adapter *adapter, const struct channel_outgoing *outgoing)
+static void probe_discord(struct channel_adapter *adapter, const struct channel_outgoing *outgoing)
 {
     char path[128], after[DISCORD_MAX_ID];
     discord_id_at(outgoing->sent_ms - PROBE_SKEW_MS, after);
     snprintf(path, sizeof path, "/channels/%.23s/messages?after=%s&limit=%d", outgoing->chat, after,
              HISTORY_LIMIT);
-    start_sending((struct discord *)adapter, "GET", path, NULL, outgoing, PROBES);
+    api_start_send((struct platform_api *)adapter,
+                   &(struct api_call){.method = "GET", .path = path}, outgoing, API_PROBE,
+                   receive_discord_probed);
 }
 
-static void ignore_answer(void *arg, const struct http_client_answer *answer)
-{
-    (void)arg, (void)answer;
-}
-
-static void show_typing(struct channel_adapter *adapter, const char *chat, const char *thread)
+static void show_discord_typing(struct channel_adapter *adapter, const char *chat,
+                                const char *thread)
 {
     char path[64];
     uint64_t id;
     (void)thread;
     snprintf(path, sizeof path, "/channels/%.23s/typing", chat);
-    request((struct discord *)adapter, "POST", path, NULL, true, ignore_answer, NULL, &id);
+    api_start((struct platform_api *)adapter,
+              &(struct api_call){.method = "POST", .path = path, .fresh = true}, api_ignore_answer,
+              NULL, &id);
 }
 
 /* ---- the adapter -------------------------------------------------------------------------------- */
 
-static void close_adapter(struct channel_adapter *adapter)
+static void close_discord(struct channel_adapter *adapter)
 {
     struct discord *self = (struct discord *)adapter;
-    const struct http_client *http = self->host->http;
-    http->ops->cancel(self->host->http, self->call);
-    http->ops->cancel(self->host->http, self->missed_call);
-    for (size_t i = 0; i < MAX_SENDING; i++)
-        http->ops->cancel(self->host->http, self->sendings[i].exchange);
+    self->api.host->http->ops->cancel(self->api.host->http, self->missed_call);
+    api_close(&self->api);
     if (self->websockets) {
         drop_socket(self, CLOSE_RESUMABLE); // 1000 would end the session
         self->websockets->ops->free(self->websockets);
@@ -1018,24 +913,17 @@ static void close_adapter(struct channel_adapter *adapter)
     free(self);
 }
 
-static bool is_token(const char *token)
-{
-    return *token && strlen(token) < TOKEN_MAX &&
-           strspn(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") ==
-               strlen(token);
-}
-
 static int read_cursors(struct discord *self)
 {
     char cursor[CHANNEL_MAX_CURSOR], *rest;
-    int code = self->host->cursor(self->host->arg, "session", cursor);
+    int code = self->api.host->cursor(self->api.host->arg, "session", cursor);
     if (code == ETHOS_OK)
-        read_session(self, cursor);
+        restore_session(self, cursor);
     if (code == ETHOS_OK && *self->session &&
-        !websocket_url_is_trusted(self->resume_address, DOMAIN, self->endpoint.is_loopback))
+        !websocket_url_is_trusted(self->resume_address, DOMAIN, self->api.endpoint.is_loopback))
         forget_session(self);
     if (code == ETHOS_OK)
-        code = self->host->cursor(self->host->arg, "identifies", cursor);
+        code = self->api.host->cursor(self->api.host->arg, "identifies", cursor);
     if (code == ETHOS_OK) {
         self->identifies = strtoll(cursor, &rest, 10);
         self->hour_ms = strtoll(rest, NULL, 10);
@@ -1043,33 +931,34 @@ static int read_cursors(struct discord *self)
     return code;
 }
 
-static int open_adapter(const struct channel_setup *setup, struct channel_adapter **out,
+static const struct api_settings api_settings = {
+    .ops = &discord_ops, .root = API_ROOT, .authorization_prefix = "Bot ", .user_agent = AGENT};
+
+static int open_discord(const struct channel_setup *setup, struct channel_adapter **out,
                         struct ethos_error *error)
 {
-    const char *root = setup->settings && *setup->settings->api_root ? setup->settings->api_root
-                                                                     : API_ROOT;
-    if (!is_token(setup->secrets[0])) {
+    if (!api_is_token(setup->secrets[0], "", "-_.")) {
         int code = err_set(error, ETHOS_DENIED, "DISCORD_BOT_TOKEN is not the token of a bot");
         return err_hint(error, code, "the application's page Bot shows it once, at Reset Token");
     }
     struct discord *self = calloc(1, sizeof *self);
     if (!self)
         return err_nomem(error);
-    self->adapter.ops = &discord_ops;
-    self->host = setup->host;
     self->seq = self->recorded_seq = -1;
+    int code = api_open(&self->api, &api_settings, setup, error);
     self->token = strdup(setup->secrets[0]);
-    int code = self->token ? endpoint_parse(root, 443, NULL, &self->endpoint, error)
-                           : err_nomem(error);
+    if (code == ETHOS_OK && !self->token)
+        code = err_nomem(error);
     if (code == ETHOS_OK)
         code = read_cursors(self);
     if (code == ETHOS_OK)
-        code = self->host->open_websockets(self->host->wake, self->host->arg,
-                                           self->endpoint.is_loopback, &self->websockets, error);
+        code = self->api.host->open_websockets(self->api.host->wake, self->api.host->arg,
+                                               self->api.endpoint.is_loopback, &self->websockets,
+                                               error);
     if (code == ETHOS_OK)
-        *out = &self->adapter;
+        *out = &self->api.adapter;
     else
-        close_adapter(&self->adapter);
+        close_discord(&self->api.adapter);
     return code;
 }
 
@@ -1085,11 +974,11 @@ static const struct channel_limits limits = {.text = 2000,
 
 const struct channel_adapter_ops discord_ops = {.platform = PLATFORM,
                                                 .limits = &limits,
-                                                .open = open_adapter,
-                                                .close = close_adapter,
-                                                .step = step,
-                                                .send = send_text,
-                                                .edit = edit_text,
-                                                .probe = probe,
-                                                .typing = show_typing,
-                                                .woken = woken};
+                                                .open = open_discord,
+                                                .close = close_discord,
+                                                .step = step_discord,
+                                                .send = send_to_discord,
+                                                .edit = edit_in_discord,
+                                                .probe = probe_discord,
+                                                .typing = show_discord_typing,
+                                                .woken = wake_discord};

@@ -28,22 +28,21 @@
 #include "gateway/adapters/imap_response.h"
 #include "gateway/adapters/mail_read.h"
 #include "gateway/adapters/mail_write.h"
+#include "gateway/adapters/platform_api.h"
 
 #define PLATFORM "email"
 #define CURSOR "uid"
 #define POLL_MS 60000  /* between two looks where the server cannot IDLE */
 #define IDLE_MS 540000 /* of one IDLE: servers end it after half an hour, routers earlier */
-#define BACKOFF_MIN_MS 1000
-#define BACKOFF_MAX_MS 60000
-#define SEND_MS 60000 /* for one mail */
+#define SEND_MS 60000  /* for one mail */
 #define CONNECT_MS 10000
 #define LATER_MS 60000 /* after a refusal that is not for good */
 #define MAX_FETCH 256  /* mails that are read before the gateway's thread has its turn */
 #define STACK_BYTES 1048576
 
 /* From the adapter's thread to the gateway's. */
-struct event {
-    struct event *next;
+struct mail_event {
+    struct mail_event *next;
     enum { EVENT_STATE, EVENT_MAIL, EVENT_SENT } kind;
     enum channel_state state;
     char why[256];
@@ -55,8 +54,8 @@ struct event {
 };
 
 /* A mail to send. */
-struct outgoing {
-    struct outgoing *next;
+struct mail_outgoing {
+    struct mail_outgoing *next;
     int64_t row;
     char to[CHANNEL_MAX_ID], root[CHANNEL_MAX_ID], reply_to[CHANNEL_MAX_ID];
     char subject[CHANNEL_MAX_ID], id[CHANNEL_MAX_ID];
@@ -74,8 +73,8 @@ struct email {
 
     pthread_mutex_t mutex; /* for all that follows until the next blank line */
     pthread_cond_t recorded;
-    struct event *first, **last;
-    struct outgoing *out_first, **out_last;
+    struct mail_event *first, **last;
+    struct mail_outgoing *out_first, **out_last;
     bool ends, reconnects, waits, was_recorded;
 
     /* of the thread alone */
@@ -98,7 +97,7 @@ static void wake_thread(struct email *self)
     (void)!write(self->bell, &one, sizeof one);
 }
 
-static void queue_event(struct email *self, struct event *event)
+static void queue_event(struct email *self, struct mail_event *event)
 {
     pthread_mutex_lock(&self->mutex);
     event->next = NULL;
@@ -110,7 +109,7 @@ static void queue_event(struct email *self, struct event *event)
 
 static void queue_state(struct email *self, enum channel_state state, const char *why)
 {
-    struct event *event = calloc(1, sizeof *event);
+    struct mail_event *event = calloc(1, sizeof *event);
     if (!event)
         return;
     event->kind = EVENT_STATE;
@@ -119,7 +118,7 @@ static void queue_state(struct email *self, enum channel_state state, const char
     queue_event(self, event);
 }
 
-static bool is_ending(struct email *self)
+static bool has_stopped(struct email *self)
 {
     pthread_mutex_lock(&self->mutex);
     bool ends = self->ends;
@@ -129,14 +128,14 @@ static bool is_ending(struct email *self)
 
 /* ---- sending ----------------------------------------------------------------------------------- */
 
-struct body {
+struct mail_body {
     struct ethos_view rest;
     bool began, ended;
 };
 
-static size_t read_body(char *out, size_t size, size_t count, void *arg)
+static size_t read_mail_body(char *out, size_t size, size_t count, void *arg)
 {
-    struct body *body = arg;
+    struct mail_body *body = arg;
     size_t most = size * count < body->rest.size ? size * count : body->rest.size;
     body->began = true;
     body->ended = most == 0;
@@ -146,7 +145,7 @@ static size_t read_body(char *out, size_t size, size_t count, void *arg)
 }
 
 /* What is known after the exchange: with 250 behind the mail it is sent, with nothing behind it nobody knows. */
-static enum channel_result send_result(CURLcode code, long status, const struct body *body)
+static enum channel_result send_result(CURLcode code, long status, const struct mail_body *body)
 {
     bool refused = status >= 500 && status < 600, later = status >= 400 && status < 500;
     if (code == CURLE_OK)
@@ -158,11 +157,11 @@ static enum channel_result send_result(CURLcode code, long status, const struct 
     return body->began ? CHANNEL_UNKNOWN : CHANNEL_NOT_SENT;
 }
 
-static enum channel_result send_mail(struct email *self, const struct outgoing *outgoing,
+static enum channel_result send_mail(struct email *self, const struct mail_outgoing *outgoing,
                                      struct ethos_view mail, char problem[256])
 {
     long status = 0;
-    struct body body = {.rest = mail};
+    struct mail_body body = {.rest = mail};
     CURL *easy = curl_easy_init();
     struct curl_slist *to = curl_slist_append(NULL, outgoing->to);
     CURLcode code = easy && to ? CURLE_OK : CURLE_OUT_OF_MEMORY;
@@ -181,7 +180,7 @@ static enum channel_result send_mail(struct email *self, const struct outgoing *
         }
         curl_easy_setopt(easy, CURLOPT_MAIL_FROM, self->from);
         curl_easy_setopt(easy, CURLOPT_MAIL_RCPT, to);
-        curl_easy_setopt(easy, CURLOPT_READFUNCTION, read_body);
+        curl_easy_setopt(easy, CURLOPT_READFUNCTION, read_mail_body);
         curl_easy_setopt(easy, CURLOPT_READDATA, &body);
         curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
         code = curl_easy_perform(easy);
@@ -193,10 +192,10 @@ static enum channel_result send_mail(struct email *self, const struct outgoing *
     return send_result(code, status, &body);
 }
 
-static void send_one(struct email *self, const struct outgoing *outgoing)
+static void send_outgoing(struct email *self, const struct mail_outgoing *outgoing)
 {
     struct str mail;
-    struct event *event = calloc(1, sizeof *event);
+    struct mail_event *event = calloc(1, sizeof *event);
     const struct mail_answer answer = {.from = self->from,
                                        .to = outgoing->to,
                                        .subject = outgoing->subject,
@@ -218,23 +217,23 @@ static void send_one(struct email *self, const struct outgoing *outgoing)
     queue_event(self, event);
 }
 
-static void free_outgoing(struct outgoing *outgoing)
+static void free_outgoing(struct mail_outgoing *outgoing)
 {
     str_release(&outgoing->text);
     free(outgoing);
 }
 
-static void send_waiting(struct email *self)
+static void send_queued_mails(struct email *self)
 {
     for (;;) {
         pthread_mutex_lock(&self->mutex);
-        struct outgoing *outgoing = self->ends ? NULL : self->out_first;
+        struct mail_outgoing *outgoing = self->ends ? NULL : self->out_first;
         if (outgoing && !(self->out_first = outgoing->next))
             self->out_last = &self->out_first;
         pthread_mutex_unlock(&self->mutex);
         if (!outgoing)
             return;
-        send_one(self, outgoing);
+        send_outgoing(self, outgoing);
         free_outgoing(outgoing);
     }
 }
@@ -298,7 +297,7 @@ static void read_fetched(void *arg, struct ethos_view response)
 }
 
 /* Waits until the gateway has recorded it. False: it has not, and comes again. */
-static bool wait_recorded(struct email *self, struct event *event)
+static bool wait_recorded(struct email *self, struct mail_event *event)
 {
     pthread_mutex_lock(&self->mutex);
     self->waits = true;
@@ -316,7 +315,7 @@ static bool wait_recorded(struct email *self, struct event *event)
 static int fetch_one(struct email *self, uint32_t uid, struct ethos_error *error)
 {
     char command[64];
-    struct event *event = calloc(1, sizeof *event);
+    struct mail_event *event = calloc(1, sizeof *event);
     if (!event)
         return err_nomem(error);
     event->kind = EVENT_MAIL;
@@ -345,9 +344,9 @@ static int fetch_one(struct email *self, uint32_t uid, struct ethos_error *error
 }
 
 /* How far was read, without a mail. */
-static int record_place(struct email *self, struct ethos_error *error)
+static int record_position(struct email *self, struct ethos_error *error)
 {
-    struct event *event = calloc(1, sizeof *event);
+    struct mail_event *event = calloc(1, sizeof *event);
     if (!event)
         return err_nomem(error);
     event->kind = EVENT_MAIL;
@@ -378,7 +377,7 @@ static int fetch_new(struct email *self, struct ethos_error *error)
 }
 
 /* After UIDVALIDITY changed: what came since yesterday is looked at again, older mails are not. */
-static int fetch_again(struct email *self, struct ethos_error *error)
+static int fetch_last_day(struct email *self, struct ethos_error *error)
 {
     char search[64], day[16];
     struct tm tm;
@@ -390,7 +389,7 @@ static int fetch_again(struct email *self, struct ethos_error *error)
     int code = fetch_found(self, search, error);
     if (self->last_uid + 1 < self->next_uid)
         self->last_uid = self->next_uid - 1;
-    return code == ETHOS_OK ? record_place(self, error) : code;
+    return code == ETHOS_OK ? record_position(self, error) : code;
 }
 
 /* The cursor is "VALIDITY UID"; the gateway's thread has read it when the adapter was opened. */
@@ -405,7 +404,7 @@ static int select_inbox(struct email *self, bool *out_again, struct ethos_error 
     *out_again = before != 0 && before != self->validity;
     if (code == ETHOS_OK && before == 0) { // what was there before is not for us
         self->last_uid = self->next_uid > 0 ? self->next_uid - 1 : 0;
-        code = record_place(self, error);
+        code = record_position(self, error);
     }
     return code;
 }
@@ -416,16 +415,10 @@ static void disconnect(struct email *self)
     self->imap = NULL;
 }
 
-static void note_failure(struct email *self, const struct ethos_error *error)
+static void schedule_reconnect(struct email *self, const struct ethos_error *error)
 {
-    uint32_t random = 0;
-    unsigned power = self->failures < 6 ? self->failures : 6;
-    int64_t most = (int64_t)BACKOFF_MIN_MS << power;
-    os_random(&random, sizeof random);
     disconnect(self);
-    self->failures++;
-    self->retry_ms = os_monotonic_ms() + BACKOFF_MIN_MS +
-                     random % (most > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : most);
+    self->retry_ms = os_monotonic_ms() + API_BACKOFF_MIN_MS + api_backoff_ms(self->failures++);
     queue_state(self, error->code == ETHOS_DENIED ? CHANNEL_FATAL : CHANNEL_DOWN, error->text);
     if (error->code == ETHOS_DENIED)
         self->retry_ms = INT64_MAX; // until there is another password
@@ -443,7 +436,7 @@ static int connect_and_fetch(struct email *self, struct ethos_error *error)
         return code;
     self->failures = 0;
     queue_state(self, CHANNEL_UP, NULL);
-    return again ? fetch_again(self, error) : fetch_new(self, error);
+    return again ? fetch_last_day(self, error) : fetch_new(self, error);
 }
 
 /* Until something is to be done: by IDLE, or by looking again later. */
@@ -462,13 +455,13 @@ static int wait_for_more(struct email *self, struct ethos_error *error)
     return code;
 }
 
-static void *run(void *arg)
+static void *run_mail_thread(void *arg)
 {
     struct email *self = arg;
-    while (!is_ending(self)) {
+    while (!has_stopped(self)) {
         struct ethos_error error = {0};
         int code = ETHOS_OK;
-        send_waiting(self);
+        send_queued_mails(self);
         pthread_mutex_lock(&self->mutex);
         bool reconnects = self->reconnects;
         self->reconnects = false;
@@ -479,10 +472,10 @@ static void *run(void *arg)
             code = fetch_new(self, &error);
         else if (os_monotonic_ms() >= self->retry_ms)
             code = connect_and_fetch(self, &error);
-        if (code == ETHOS_OK && !is_ending(self))
+        if (code == ETHOS_OK && !has_stopped(self))
             code = wait_for_more(self, &error);
-        if (code != ETHOS_OK && !is_ending(self))
-            note_failure(self, &error);
+        if (code != ETHOS_OK && !has_stopped(self))
+            schedule_reconnect(self, &error);
     }
     disconnect(self);
     return NULL;
@@ -490,7 +483,7 @@ static void *run(void *arg)
 
 /* ---- the gateway's thread ---------------------------------------------------------------------- */
 
-static int receive_mail(struct email *self, const struct event *event)
+static int receive_mail(struct email *self, const struct mail_event *event)
 {
     const struct mail *mail = &event->mail;
     const struct channel_message message = {.chat = mail->address,
@@ -511,7 +504,7 @@ static int receive_mail(struct email *self, const struct event *event)
     return self->host->received(self->host->arg, &batch);
 }
 
-static void handle_event(struct email *self, struct event *event)
+static void handle_mail_event(struct email *self, struct mail_event *event)
 {
     if (event->kind == EVENT_STATE) {
         self->host->state(self->host->arg, event->state, event->why);
@@ -532,38 +525,38 @@ static void handle_event(struct email *self, struct event *event)
     }
 }
 
-static struct event *next_event(struct email *self)
+static struct mail_event *take_mail_event(struct email *self)
 {
     pthread_mutex_lock(&self->mutex);
-    struct event *event = self->first;
+    struct mail_event *event = self->first;
     if (event && !(self->first = event->next))
         self->last = &self->first;
     pthread_mutex_unlock(&self->mutex);
     return event;
 }
 
-static void free_event(struct event *event)
+static void free_event(struct mail_event *event)
 {
     if (event->kind == EVENT_MAIL)
         mail_release(&event->mail);
     free(event);
 }
 
-static int64_t step(struct channel_adapter *adapter, int64_t now_ms)
+static int64_t step_email(struct channel_adapter *adapter, int64_t now_ms)
 {
     struct email *self = (struct email *)adapter;
-    struct event *event;
+    struct mail_event *event;
     (void)now_ms;
-    while ((event = next_event(self))) {
-        handle_event(self, event);
+    while ((event = take_mail_event(self))) {
+        handle_mail_event(self, event);
         free_event(event);
     }
     return INT64_MAX;
 }
 
 /* The turn's id and the part are the mail's id: whoever sends it again sends the same mail. */
-static void make_id(const struct email *self, const struct channel_outgoing *outgoing,
-                    char out[CHANNEL_MAX_ID])
+static void make_message_id(const struct email *self, const struct channel_outgoing *outgoing,
+                            char out[CHANNEL_MAX_ID])
 {
     const char *at = strrchr(self->from, '@');
     snprintf(out, CHANNEL_MAX_ID, "%.80s.%" PRId64 "%.100s", outgoing->turn, outgoing->part, at);
@@ -572,10 +565,10 @@ static void make_id(const struct email *self, const struct channel_outgoing *out
             *c = '.';
 }
 
-static void send_text(struct channel_adapter *adapter, const struct channel_outgoing *given)
+static void queue_email(struct channel_adapter *adapter, const struct channel_outgoing *given)
 {
     struct email *self = (struct email *)adapter;
-    struct outgoing *outgoing = calloc(1, sizeof *outgoing);
+    struct mail_outgoing *outgoing = calloc(1, sizeof *outgoing);
     if (!outgoing) {
         self->host->sent(self->host->arg, given->row,
                          &(struct channel_sent){.result = CHANNEL_NOT_SENT});
@@ -588,7 +581,7 @@ static void send_text(struct channel_adapter *adapter, const struct channel_outg
              given->reply_to ? given->reply_to : "");
     snprintf(outgoing->subject, sizeof outgoing->subject, "%s",
              given->subject && *given->subject ? given->subject : "your message");
-    make_id(self, given, outgoing->id);
+    make_message_id(self, given, outgoing->id);
     str_init(&outgoing->text, 2 * (size_t)CHANNEL_MAX_TEXT);
     str_add(&outgoing->text, given->text);
     pthread_mutex_lock(&self->mutex);
@@ -603,7 +596,7 @@ static void ignore_edit(struct channel_adapter *adapter, const struct channel_ou
     (void)adapter, (void)outgoing; // mails cannot be edited: limits say so
 }
 
-static void woken(struct channel_adapter *adapter)
+static void wake_email(struct channel_adapter *adapter)
 {
     struct email *self = (struct email *)adapter;
     pthread_mutex_lock(&self->mutex);
@@ -614,10 +607,10 @@ static void woken(struct channel_adapter *adapter)
 
 /* ---- opening ----------------------------------------------------------------------------------- */
 
-static void close_adapter(struct channel_adapter *adapter)
+static void close_email(struct channel_adapter *adapter)
 {
     struct email *self = (struct email *)adapter;
-    struct event *event;
+    struct mail_event *event;
     pthread_mutex_lock(&self->mutex);
     self->ends = true;
     pthread_cond_signal(&self->recorded);
@@ -626,10 +619,10 @@ static void close_adapter(struct channel_adapter *adapter)
         wake_thread(self);
         pthread_join(self->thread, NULL);
     }
-    while ((event = next_event(self)))
+    while ((event = take_mail_event(self)))
         free_event(event);
     while (self->out_first) {
-        struct outgoing *outgoing = self->out_first;
+        struct mail_outgoing *outgoing = self->out_first;
         self->out_first = outgoing->next;
         free_outgoing(outgoing);
     }
@@ -642,15 +635,14 @@ static void close_adapter(struct channel_adapter *adapter)
     free(self);
 }
 
-static bool is_loopback(const char *url)
+static bool is_loopback_url(const char *url)
 {
     bool loopback = false;
     char *host = NULL;
     CURLU *parsed = curl_url();
     if (parsed && curl_url_set(parsed, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
         curl_url_get(parsed, CURLUPART_HOST, &host, 0) == CURLUE_OK)
-        loopback = strcmp(host, "127.0.0.1") == 0 || strcmp(host, "localhost") == 0 ||
-                   strcmp(host, "[::1]") == 0;
+        loopback = endpoint_is_loopback_host(host);
     curl_free(host);
     curl_url_cleanup(parsed);
     return loopback;
@@ -675,7 +667,7 @@ static int check_settings(const struct channel_settings *settings, struct ethos_
     return ETHOS_OK;
 }
 
-static bool start_thread(struct email *self)
+static bool start_mail_thread(struct email *self)
 {
     pthread_attr_t attr;
     sigset_t all, before;
@@ -683,14 +675,14 @@ static bool start_thread(struct email *self)
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    self->has_thread = pthread_create(&self->thread, &attr, run, self) == 0;
+    self->has_thread = pthread_create(&self->thread, &attr, run_mail_thread, self) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     return self->has_thread;
 }
 
-static int open_adapter(const struct channel_setup *setup, struct channel_adapter **out,
-                        struct ethos_error *error)
+static int open_email(const struct channel_setup *setup, struct channel_adapter **out,
+                      struct ethos_error *error)
 {
     char cursor[CHANNEL_MAX_CURSOR] = "", *rest;
     const struct channel_settings *settings = setup->settings;
@@ -712,19 +704,19 @@ static int open_adapter(const struct channel_setup *setup, struct channel_adapte
              *settings->from ? settings->from : settings->user);
     snprintf(self->authserv, sizeof self->authserv, "%s", settings->authserv);
     snprintf(self->adapter.bot, sizeof self->adapter.bot, "%s", self->from);
-    self->imap_loopback = is_loopback(settings->imap);
-    self->smtp_loopback = is_loopback(settings->smtp);
+    self->imap_loopback = is_loopback_url(settings->imap);
+    self->smtp_loopback = is_loopback_url(settings->smtp);
     self->password = strdup(setup->secrets[0]);
     self->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     code = setup->host->cursor(setup->host->arg, CURSOR, cursor);
     self->validity = (uint32_t)strtoul(cursor, &rest, 10);
     self->last_uid = (uint32_t)strtoul(rest, NULL, 10);
-    if (code == ETHOS_OK && (!self->password || self->bell < 0 || !start_thread(self)))
+    if (code == ETHOS_OK && (!self->password || self->bell < 0 || !start_mail_thread(self)))
         code = err_nomem(error);
     if (code == ETHOS_OK)
         *out = &self->adapter;
     else
-        close_adapter(&self->adapter);
+        close_email(&self->adapter);
     return code;
 }
 
@@ -739,10 +731,10 @@ static const struct channel_limits limits = {.text = 262144,
 
 const struct channel_adapter_ops email_ops = {.platform = PLATFORM,
                                               .limits = &limits,
-                                              .open = open_adapter,
-                                              .close = close_adapter,
-                                              .step = step,
-                                              .send = send_text,
+                                              .open = open_email,
+                                              .close = close_email,
+                                              .step = step_email,
+                                              .send = queue_email,
                                               .edit = ignore_edit,
                                               .quotes = mail_quotes_others,
-                                              .woken = woken};
+                                              .woken = wake_email};

@@ -35,7 +35,7 @@ struct curl_client {
     uint64_t last_id;
 };
 
-static size_t read_body(char *data, size_t size, size_t count, void *arg)
+static size_t append_body(char *data, size_t size, size_t count, void *arg)
 {
     struct exchange *exchange = arg;
     struct ethos_view bytes = {data, size * count};
@@ -43,7 +43,7 @@ static size_t read_body(char *data, size_t size, size_t count, void *arg)
 }
 
 /* Beyond the ceiling they are not kept; none that matters is there. */
-static size_t read_header(char *data, size_t size, size_t count, void *arg)
+static size_t append_header(char *data, size_t size, size_t count, void *arg)
 {
     struct exchange *exchange = arg;
     str_add(&exchange->headers_read, view_of(data, size * count));
@@ -101,9 +101,9 @@ static void set_options(struct exchange *exchange, const struct http_client_requ
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)HTTP_CLIENT_CONNECT_MS);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, exchange->reason);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, read_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, append_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, read_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, append_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, exchange);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, exchange);
     curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request->fresh ? 1L : 0L);
@@ -112,8 +112,9 @@ static void set_options(struct exchange *exchange, const struct http_client_requ
         curl_easy_setopt(easy, CURLOPT_PROXY, "");
 }
 
-static int start(struct http_client *client, const struct http_client_request *request,
-                 http_client_fn *each, void *arg, uint64_t *out_id, struct ethos_error *error)
+static int start_exchange(struct http_client *client, const struct http_client_request *request,
+                          http_client_fn *each, void *arg, uint64_t *out_id,
+                          struct ethos_error *error)
 {
     struct curl_client *self = (struct curl_client *)client;
     struct exchange *exchange = calloc(1, sizeof *exchange);
@@ -147,7 +148,7 @@ static struct exchange *remove_exchange(struct curl_client *self, uint64_t id)
     return NULL;
 }
 
-static void cancel(struct http_client *client, uint64_t id)
+static void cancel_exchange(struct http_client *client, uint64_t id)
 {
     struct curl_client *self = (struct curl_client *)client;
     struct exchange *exchange = remove_exchange(self, id);
@@ -155,7 +156,7 @@ static void cancel(struct http_client *client, uint64_t id)
         free_exchange(self, exchange);
 }
 
-static const struct http_client_ops curl_ops = {start, cancel};
+static const struct http_client_ops curl_ops = {start_exchange, cancel_exchange};
 
 int http_client_open(struct http_client **out, struct ethos_error *error)
 {
@@ -178,7 +179,7 @@ void http_client_close(struct http_client *client)
     if (!self)
         return;
     while (self->first)
-        cancel(client, self->first->id);
+        cancel_exchange(client, self->first->id);
     curl_multi_cleanup(self->multi);
     free(self);
 }
@@ -196,7 +197,7 @@ struct ethos_view http_client_header(const struct http_client_answer *answer, co
 
 /* ---- answers ----------------------------------------------------------------------------------- */
 
-static void note_ended(struct curl_client *self)
+static void mark_ended(struct curl_client *self)
 {
     CURLMsg *message;
     int rest;
@@ -238,7 +239,7 @@ static struct exchange *find_ended(struct curl_client *self)
 static void deliver_answers(struct curl_client *self)
 {
     struct exchange *exchange;
-    note_ended(self);
+    mark_ended(self);
     while ((exchange = find_ended(self))) {
         remove_exchange(self, exchange->id);
         deliver_answer(exchange); // may start and cancel others

@@ -144,7 +144,7 @@ static bool is_rest_quoted(struct ethos_view rest)
     return quotes;
 }
 
-static void append_line(struct ethos_view line, struct str *out)
+static void append_text_line(struct ethos_view line, struct str *out)
 {
     str_add(out, view_trim_end(line));
     str_addc(out, '\n');
@@ -161,7 +161,7 @@ int mail_cut_quotes(struct ethos_view text, struct str *out)
         if (view_eq_str(bare, "--") || original || (begins_quote(line) && is_rest_quoted(rest)))
             break;
         if (!is_quote(line))
-            append_line(line, &kept);
+            append_text_line(line, &kept);
     }
     struct ethos_view said = view_trim(str_view(&kept));
     str_add(out, said.size > 0 ? said : view_trim(text));
@@ -301,7 +301,7 @@ static void convert_charset(const char *charset, struct ethos_view bytes, struct
     iconv_close(converter);
 }
 
-static void add_part(GMimePart *part, bool is_html, struct str *out)
+static void append_part_text(GMimePart *part, bool is_html, struct str *out)
 {
     const char *charset = g_mime_object_get_content_type_parameter(GMIME_OBJECT(part), "charset");
     GMimeDataWrapper *content = g_mime_part_get_content(part);
@@ -366,7 +366,7 @@ static void find_parts(GMimeMessage *message, struct finding *out)
 
 /* ---- headers ----------------------------------------------------------------------------------- */
 
-static const char *header(GMimeMessage *message, const char *name)
+static const char *get_header(GMimeMessage *message, const char *name)
 {
     const char *value = g_mime_object_get_header(GMIME_OBJECT(message), name);
     return value ? value : "";
@@ -404,13 +404,14 @@ static bool is_robot(const char *address, const char *own)
 
 static bool is_automatic(GMimeMessage *message, const struct mail *mail, const char *own)
 {
-    const char *submitted = header(message, "Auto-Submitted");
-    const char *precedence = header(message, "Precedence"), *path = header(message, "Return-Path");
+    const char *submitted = get_header(message, "Auto-Submitted");
+    const char *precedence = get_header(message, "Precedence"),
+               *path = get_header(message, "Return-Path");
     return (*submitted && strncasecmp(submitted, "no", 2) != 0) ||
            strcasecmp(precedence, "bulk") == 0 || strcasecmp(precedence, "list") == 0 ||
            strcasecmp(precedence, "junk") == 0 || strcasecmp(precedence, "auto_reply") == 0 ||
-           has_list_header(message) || *header(message, "X-Auto-Response-Suppress") ||
-           *header(message, "X-Autoreply") || *header(message, "X-Autorespond") ||
+           has_list_header(message) || *get_header(message, "X-Auto-Response-Suppress") ||
+           *get_header(message, "X-Autoreply") || *get_header(message, "X-Autorespond") ||
            strcmp(path, "<>") == 0 || !*mail->address || is_robot(mail->address, own);
 }
 
@@ -434,7 +435,7 @@ static void fold_address(const char *given, char out[MAIL_MAX_ADDRESS])
 }
 
 /* Two From lines, or one with several people, are nobody. */
-static void read_from(GMimeMessage *message, struct mail *out)
+static void read_sender(GMimeMessage *message, struct mail *out)
 {
     InternetAddressList *list = g_mime_message_get_from(message);
     if (count_headers(message, "From") != 1 || !list || internet_address_list_length(list) != 1)
@@ -468,10 +469,10 @@ static void read_id(const char *value, char out[MAIL_MAX_ID])
 
 static void read_thread(GMimeMessage *message, struct mail *out)
 {
-    read_id(header(message, "Message-ID"), out->id);
-    read_id(header(message, "References"), out->root);
+    read_id(get_header(message, "Message-ID"), out->id);
+    read_id(get_header(message, "References"), out->root);
     if (!*out->root)
-        read_id(header(message, "In-Reply-To"), out->root);
+        read_id(get_header(message, "In-Reply-To"), out->root);
     if (!*out->root)
         snprintf(out->root, sizeof out->root, "%s", out->id);
 }
@@ -496,16 +497,16 @@ static bool is_verified(GMimeMessage *message, const char *authserv, const char 
 
 /* ---- the mail ---------------------------------------------------------------------------------- */
 
-static void read_text(GMimeMessage *message, struct mail *out)
+static void read_mail_text(GMimeMessage *message, struct mail *out)
 {
     struct finding finding = {0};
     struct str text;
     str_init(&text, 4 * (size_t)MAIL_MAX_TEXT);
     find_parts(message, &finding);
     if (finding.plain)
-        add_part(finding.plain, false, &text);
+        append_part_text(finding.plain, false, &text);
     else if (finding.html)
-        add_part(finding.html, true, &text);
+        append_part_text(finding.html, true, &text);
     mail_cut_quotes(view_of(text.data, text.size < MAIL_MAX_TEXT ? text.size : MAIL_MAX_TEXT),
                     &out->text);
     out->has_files = finding.has_files;
@@ -536,11 +537,11 @@ int mail_read(struct ethos_view raw, const char *authserv, const char *own, stru
     GMimeMessage *message = parse_mail(raw);
     if (!message)
         return err_set(error, ETHOS_INVALID, "not a mail");
-    read_from(message, out);
+    read_sender(message, out);
     read_thread(message, out);
     out->is_automatic = is_automatic(message, out, own);
     out->is_verified = is_verified(message, authserv, out->address);
-    read_text(message, out);
+    read_mail_text(message, out);
     const char *subject = g_mime_message_get_subject(message);
     struct ethos_view view = view_str(subject ? subject : "");
     utf8_sanitize(view_of(view.data, utf8_head(view, MAX_SUBJECT / 8)), &out->subject);

@@ -35,7 +35,7 @@ static void set_thread(GMimeMessage *message, const struct mail_answer *answer)
     set_header(message, "References", text);
 }
 
-static void set_text(GMimeMessage *message, struct ethos_view text)
+static void set_body_text(GMimeMessage *message, struct ethos_view text)
 {
     GMimeTextPart *part = g_mime_text_part_new();
     GMimeStream *stream = g_mime_stream_mem_new_with_buffer(text.data, text.size);
@@ -72,7 +72,7 @@ int mail_write(const struct mail_answer *answer, struct str *out, struct ethos_e
     set_subject(message, answer->subject);
     set_thread(message, answer);
     set_header(message, "Auto-Submitted", "auto-replied");
-    set_text(message, answer->text);
+    set_body_text(message, answer->text);
     char *text = g_mime_object_to_string(GMIME_OBJECT(message), NULL);
     append_crlf(text ? text : "", out);
     g_free(text);

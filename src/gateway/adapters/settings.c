@@ -11,8 +11,8 @@
 #include "ops/op.h"
 
 /* "" when it is not set. */
-static int read_text(struct ethos *ethos, const char *platform, const char *name, char *out,
-                     size_t size, struct ethos_error *error)
+static int read_setting(struct ethos *ethos, const char *platform, const char *name, char *out,
+                        size_t size, struct ethos_error *error)
 {
     char key[128];
     struct op_result result;
@@ -34,11 +34,11 @@ static int read_text(struct ethos *ethos, const char *platform, const char *name
     return code;
 }
 
-static int read_switch(struct ethos *ethos, const char *platform, const char *name, bool *out,
-                       struct ethos_error *error)
+static int read_switch_setting(struct ethos *ethos, const char *platform, const char *name,
+                               bool *out, struct ethos_error *error)
 {
     char text[16];
-    int code = read_text(ethos, platform, name, text, sizeof text, error);
+    int code = read_setting(ethos, platform, name, text, sizeof text, error);
     *out = strcmp(text, "on") == 0 || strcmp(text, "true") == 0 || strcmp(text, "files") == 0;
     return code;
 }
@@ -72,9 +72,9 @@ int channel_settings_read(struct ethos *ethos, const char *platform, struct chan
     };
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < sizeof switches / sizeof *switches; i++)
-        code = read_switch(ethos, platform, switches[i].name, switches[i].value, error);
+        code = read_switch_setting(ethos, platform, switches[i].name, switches[i].value, error);
     for (size_t i = 0; code == ETHOS_OK && i < sizeof texts / sizeof *texts; i++)
-        code = read_text(ethos, platform, texts[i].name, texts[i].value, texts[i].size, error);
+        code = read_setting(ethos, platform, texts[i].name, texts[i].value, texts[i].size, error);
     return code;
 }
 

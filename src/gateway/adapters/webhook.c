@@ -17,8 +17,8 @@
 #define MAX_CONNECTIONS 64
 #define IDLE_SECONDS 10
 
-struct request {
-    struct request *next;
+struct webhook_connection {
+    struct webhook_connection *next;
     unsigned id;
     struct MHD_Connection *connection;
     struct str body, answer;
@@ -33,15 +33,15 @@ struct webhook {
     void (*wake)(void *arg);
     void *wake_arg;
     pthread_mutex_t mutex; /* for what follows, and what requests say of their state */
-    struct request *first;
+    struct webhook_connection *first;
     unsigned last_id;
     bool ends;
 };
 
 /* ---- libmicrohttpd's thread -------------------------------------------------------------------- */
 
-static enum MHD_Result answer_now(struct MHD_Connection *connection, unsigned status,
-                                  const char *text)
+static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status,
+                                     const char *text)
 {
     struct MHD_Response *response = MHD_create_response_from_buffer(strlen(text), (void *)text,
                                                                     MHD_RESPMEM_MUST_COPY);
@@ -53,10 +53,10 @@ static enum MHD_Result answer_now(struct MHD_Connection *connection, unsigned st
     return result;
 }
 
-static enum MHD_Result begin_request(struct webhook *self, struct MHD_Connection *connection,
-                                     void **context)
+static enum MHD_Result open_request(struct webhook *self, struct MHD_Connection *connection,
+                                    void **context)
 {
-    struct request *request = calloc(1, sizeof *request);
+    struct webhook_connection *request = calloc(1, sizeof *request);
     if (!request)
         return MHD_NO;
     request->connection = connection;
@@ -72,7 +72,7 @@ static enum MHD_Result begin_request(struct webhook *self, struct MHD_Connection
 }
 
 /* Waits for an answer, unless nobody will give one. */
-static void queue_request(struct webhook *self, struct request *request)
+static void queue_request(struct webhook *self, struct webhook_connection *request)
 {
     request->queued = true;
     pthread_mutex_lock(&self->mutex);
@@ -90,7 +90,7 @@ static void queue_request(struct webhook *self, struct request *request)
         self->wake(self->wake_arg);
 }
 
-static unsigned read_status(struct webhook *self, const struct request *request)
+static unsigned read_status(struct webhook *self, const struct webhook_connection *request)
 {
     pthread_mutex_lock(&self->mutex);
     unsigned status = request->status;
@@ -103,10 +103,10 @@ static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connecti
                                       size_t *size, void **context)
 {
     struct webhook *self = arg;
-    struct request *request = *context;
+    struct webhook_connection *request = *context;
     (void)url, (void)version;
     if (!request)
-        return begin_request(self, connection, context);
+        return open_request(self, connection, context);
     if (*size > 0) {
         if (str_add(&request->body, (struct ethos_view){data, *size}) != ETHOS_OK)
             request->too_large = true;
@@ -114,20 +114,20 @@ static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connecti
         return MHD_YES;
     }
     if (strcmp(method, "POST") != 0)
-        return answer_now(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "");
+        return send_response(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "");
     if (request->too_large)
-        return answer_now(connection, MHD_HTTP_CONTENT_TOO_LARGE, "");
+        return send_response(connection, MHD_HTTP_CONTENT_TOO_LARGE, "");
     if (!request->queued)
         queue_request(self, request);
     unsigned status = read_status(self, request);
     if (status == 0)
         return MHD_YES; // it is called again when there is an answer
-    return answer_now(connection, status, request->answer.size > 0 ? request->answer.data : "");
+    return send_response(connection, status, request->answer.size > 0 ? request->answer.data : "");
 }
 
-static void unlink_request(struct webhook *self, const struct request *request)
+static void unlink_request(struct webhook *self, const struct webhook_connection *request)
 {
-    for (struct request **at = &self->first; *at; at = &(*at)->next)
+    for (struct webhook_connection **at = &self->first; *at; at = &(*at)->next)
         if (*at == request) {
             *at = request->next;
             return;
@@ -138,7 +138,7 @@ static void end_request(void *arg, struct MHD_Connection *connection, void **con
                         enum MHD_RequestTerminationCode why)
 {
     struct webhook *self = arg;
-    struct request *request = *context;
+    struct webhook_connection *request = *context;
     (void)connection, (void)why;
     if (!request)
         return;
@@ -155,9 +155,9 @@ static void end_request(void *arg, struct MHD_Connection *connection, void **con
 
 bool webhook_next(struct webhook *self, struct webhook_request *out)
 {
-    struct request *found = NULL;
+    struct webhook_connection *found = NULL;
     pthread_mutex_lock(&self->mutex);
-    for (struct request *at = self->first; at; at = at->next)
+    for (struct webhook_connection *at = self->first; at; at = at->next)
         if (!at->taken && at->status == 0)
             found = at; // the oldest is the last
     if (found) {
@@ -171,7 +171,7 @@ bool webhook_next(struct webhook *self, struct webhook_request *out)
 }
 
 /* Within the mutex: a connection that is suspended does not go away by itself. */
-static void resume_request(struct request *request, unsigned status, const char *text)
+static void resume_request(struct webhook_connection *request, unsigned status, const char *text)
 {
     str_adds(&request->answer, text ? text : "");
     request->status = status;
@@ -181,7 +181,7 @@ static void resume_request(struct request *request, unsigned status, const char 
 void webhook_answer(struct webhook *self, unsigned id, unsigned status, const char *text)
 {
     pthread_mutex_lock(&self->mutex);
-    for (struct request *at = self->first; at; at = at->next)
+    for (struct webhook_connection *at = self->first; at; at = at->next)
         if (at->id == id && at->status == 0)
             resume_request(at, status, text);
     pthread_mutex_unlock(&self->mutex);
@@ -193,7 +193,7 @@ void webhook_close(struct webhook *self)
         return;
     pthread_mutex_lock(&self->mutex);
     self->ends = true;
-    for (struct request *at = self->first; at; at = at->next)
+    for (struct webhook_connection *at = self->first; at; at = at->next)
         if (at->status == 0)
             resume_request(at, MHD_HTTP_SERVICE_UNAVAILABLE, NULL);
     pthread_mutex_unlock(&self->mutex);

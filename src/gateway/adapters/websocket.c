@@ -16,6 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "agent/models/endpoint.h"
 #include "base/err.h"
 #include "base/view.h"
 
@@ -27,17 +28,17 @@
 #define CLOSE_SECONDS 1    /* for the close of a connection, at the end */
 #define NORMAL 1000
 
-struct outgoing {
-    struct outgoing *next;
+struct socket_outgoing {
+    struct socket_outgoing *next;
     size_t size;
     unsigned char bytes[]; /* LWS_PRE of them before the text */
 };
 
-struct connection {
-    struct connection *next;
+struct socket_connection {
+    struct socket_connection *next;
     unsigned id;
     char url[WEBSOCKET_MAX_URL];
-    struct outgoing *first, **last; /* guarded by the mutex, as closes and close_code */
+    struct socket_outgoing *first, **last; /* guarded by the mutex, as closes and close_code */
     bool closes;
     int close_code;
 
@@ -49,12 +50,12 @@ struct connection {
     struct str text; /* of the message that is arriving */
 };
 
-struct event {
-    struct event *next;
+struct socket_event {
+    struct socket_event *next;
     struct websocket_event told;
 };
 
-struct client {
+struct socket_client {
     struct websockets websockets;
     void (*wake)(void *arg);
     void *wake_arg;
@@ -63,8 +64,8 @@ struct client {
     bool has_thread, direct;
 
     pthread_mutex_t mutex; /* for what follows */
-    struct connection *connections;
-    struct event *first, **last;
+    struct socket_connection *connections;
+    struct socket_event *first, **last;
     unsigned last_id;
     bool ends;
 };
@@ -74,7 +75,7 @@ static _Thread_local char last_line[160] __attribute__((tls_model("initial-exec"
 
 #define REFUSED "its certificate is refused: "
 
-static void note_line(int level, const char *line)
+static void remember_log_line(int level, const char *line)
 {
     static const char prefix[] = "SSL error: "; // REASON (preverify_ok=...
     (void)level;
@@ -90,7 +91,7 @@ static void note_line(int level, const char *line)
 
 /* ---- events ------------------------------------------------------------------------------------ */
 
-static void queue_event(struct client *self, struct event *event)
+static void queue_event(struct socket_client *self, struct socket_event *event)
 {
     pthread_mutex_lock(&self->mutex);
     *self->last = event;
@@ -99,9 +100,10 @@ static void queue_event(struct client *self, struct event *event)
     self->wake(self->wake_arg);
 }
 
-static struct event *make_event(enum websocket_kind kind, const struct connection *connection)
+static struct socket_event *make_event(enum websocket_kind kind,
+                                       const struct socket_connection *connection)
 {
-    struct event *event = calloc(1, sizeof *event);
+    struct socket_event *event = calloc(1, sizeof *event);
     if (event) {
         event->told = (struct websocket_event){.kind = kind, .id = connection->id};
         str_init(&event->told.text, WEBSOCKET_MAX_MESSAGE);
@@ -109,10 +111,10 @@ static struct event *make_event(enum websocket_kind kind, const struct connectio
     return event;
 }
 
-static void free_connection(struct connection *connection)
+static void free_connection(struct socket_connection *connection)
 {
     while (connection->first) {
-        struct outgoing *outgoing = connection->first;
+        struct socket_outgoing *outgoing = connection->first;
         connection->first = outgoing->next;
         free(outgoing);
     }
@@ -121,10 +123,11 @@ static void free_connection(struct connection *connection)
     free(connection);
 }
 
-static void unlink_connection(struct client *self, const struct connection *connection)
+static void unlink_connection(struct socket_client *self,
+                              const struct socket_connection *connection)
 {
     pthread_mutex_lock(&self->mutex);
-    for (struct connection **at = &self->connections; *at; at = &(*at)->next)
+    for (struct socket_connection **at = &self->connections; *at; at = &(*at)->next)
         if (*at == connection) {
             *at = connection->next;
             break;
@@ -133,9 +136,9 @@ static void unlink_connection(struct client *self, const struct connection *conn
 }
 
 /* Once for each; the caller frees it. */
-static void end_connection(struct client *self, struct connection *connection)
+static void end_connection(struct socket_client *self, struct socket_connection *connection)
 {
-    struct event *event = make_event(WEBSOCKET_CLOSED, connection);
+    struct socket_event *event = make_event(WEBSOCKET_CLOSED, connection);
     unlink_connection(self, connection);
     if (!event)
         return; // whoever waits for it gives up by itself
@@ -146,13 +149,13 @@ static void end_connection(struct client *self, struct connection *connection)
 
 /* ---- addresses --------------------------------------------------------------------------------- */
 
-struct address {
+struct socket_address {
     char *scheme, *host, *port, *path, *query;
 };
 
-static bool parse_address(const char *url, struct address *out)
+static bool parse_address(const char *url, struct socket_address *out)
 {
-    *out = (struct address){0};
+    *out = (struct socket_address){0};
     CURLU *parsed = curl_url();
     const unsigned flags = CURLU_NON_SUPPORT_SCHEME;
     bool parsed_well = parsed && curl_url_set(parsed, CURLUPART_URL, url, flags) == CURLUE_OK &&
@@ -167,7 +170,7 @@ static bool parse_address(const char *url, struct address *out)
     return parsed_well;
 }
 
-static void free_address(struct address *address)
+static void free_address(struct socket_address *address)
 {
     curl_free(address->scheme);
     curl_free(address->host);
@@ -176,17 +179,11 @@ static void free_address(struct address *address)
     curl_free(address->query);
 }
 
-static bool is_loopback(const char *host)
-{
-    return strcmp(host, "127.0.0.1") == 0 || strcasecmp(host, "localhost") == 0 ||
-           strcmp(host, "[::1]") == 0;
-}
-
 bool websocket_url_is_trusted(const char *url, const char *domain, bool loopback)
 {
-    struct address address;
+    struct socket_address address;
     bool trusted = parse_address(url, &address);
-    if (trusted && loopback && is_loopback(address.host)) {
+    if (trusted && loopback && endpoint_is_loopback_host(address.host)) {
         trusted = strcmp(address.scheme, "ws") == 0 || strcmp(address.scheme, "wss") == 0;
     } else if (trusted) {
         size_t host = strlen(address.host), below = strlen(domain);
@@ -203,10 +200,10 @@ bool websocket_url_is_trusted(const char *url, const char *domain, bool loopback
 static const lws_retry_bo_t idle_policy = {.secs_since_valid_ping = PING_SECONDS,
                                            .secs_since_valid_hangup = HANGUP_SECONDS};
 
-static struct lws *start_attempt(struct client *self, struct connection *connection)
+static struct lws *start_attempt(struct socket_client *self, struct socket_connection *connection)
 {
     char path[WEBSOCKET_MAX_URL];
-    struct address address;
+    struct socket_address address;
     struct lws *wsi = NULL;
     if (parse_address(connection->url, &address)) {
         bool secure = strcmp(address.scheme, "wss") == 0;
@@ -233,7 +230,7 @@ static struct lws *start_attempt(struct client *self, struct connection *connect
     return wsi;
 }
 
-static bool is_ending(struct client *self)
+static bool has_stopped(struct socket_client *self)
 {
     pthread_mutex_lock(&self->mutex);
     bool ends = self->ends;
@@ -242,11 +239,11 @@ static bool is_ending(struct client *self)
 }
 
 /* The library may be done with it before it returns. */
-static void begin_connection(struct client *self, struct connection *connection)
+static void start_connection(struct socket_client *self, struct socket_connection *connection)
 {
     connection->begun = true;
     *last_line = '\0';
-    connection->wsi = is_ending(self) ? NULL : start_attempt(self, connection);
+    connection->wsi = has_stopped(self) ? NULL : start_attempt(self, connection);
     if (!connection->wsi && !connection->ended) {
         snprintf(connection->why, sizeof connection->why, "%s",
                  *last_line ? last_line : "no connection");
@@ -258,23 +255,23 @@ static void begin_connection(struct client *self, struct connection *connection)
 }
 
 /* One that was not begun, or has something to write, or is to be closed; NULL: none. */
-static struct connection *find_unbegun(struct client *self)
+static struct socket_connection *find_unbegun(struct socket_client *self)
 {
     pthread_mutex_lock(&self->mutex);
-    struct connection *found = self->connections;
+    struct socket_connection *found = self->connections;
     while (found && found->begun)
         found = found->next;
     pthread_mutex_unlock(&self->mutex);
     return found;
 }
 
-static void obey_commands(struct client *self)
+static void run_commands(struct socket_client *self)
 {
-    struct connection *unbegun;
+    struct socket_connection *unbegun;
     while ((unbegun = find_unbegun(self)))
-        begin_connection(self, unbegun);
+        start_connection(self, unbegun);
     pthread_mutex_lock(&self->mutex);
-    for (struct connection *at = self->connections; at; at = at->next) {
+    for (struct socket_connection *at = self->connections; at; at = at->next) {
         if (at->opened && (at->first || at->closes))
             lws_callback_on_writable(at->wsi);
         else if (at->wsi && at->closes)
@@ -286,7 +283,7 @@ static void obey_commands(struct client *self)
 }
 
 /* A message may come in pieces; one that is too large ends the connection. */
-static int receive_piece(struct client *self, struct connection *connection,
+static int receive_piece(struct socket_client *self, struct socket_connection *connection,
                          struct ethos_view piece)
 {
     if (str_add(&connection->text, piece) != ETHOS_OK) {
@@ -295,7 +292,7 @@ static int receive_piece(struct client *self, struct connection *connection,
     }
     if (!lws_is_final_fragment(connection->wsi))
         return 0;
-    struct event *event = make_event(WEBSOCKET_MESSAGE, connection);
+    struct socket_event *event = make_event(WEBSOCKET_MESSAGE, connection);
     if (!event)
         return -1;
     str_release(&event->told.text);
@@ -305,10 +302,10 @@ static int receive_piece(struct client *self, struct connection *connection,
     return 0;
 }
 
-static int write_next(struct client *self, struct connection *connection)
+static int write_next(struct socket_client *self, struct socket_connection *connection)
 {
     pthread_mutex_lock(&self->mutex);
-    struct outgoing *outgoing = connection->first;
+    struct socket_outgoing *outgoing = connection->first;
     if (outgoing && !(connection->first = outgoing->next))
         connection->last = &connection->first;
     bool more = connection->first, closes = connection->closes;
@@ -329,9 +326,10 @@ static int write_next(struct client *self, struct connection *connection)
     return written ? 0 : -1;
 }
 
-static void note_opened(struct client *self, struct connection *connection, struct lws *wsi)
+static void handle_opened(struct socket_client *self, struct socket_connection *connection,
+                          struct lws *wsi)
 {
-    struct event *event = make_event(WEBSOCKET_OPENED, connection);
+    struct socket_event *event = make_event(WEBSOCKET_OPENED, connection);
     connection->wsi = wsi;
     connection->opened = true;
     if (event)
@@ -339,7 +337,7 @@ static void note_opened(struct client *self, struct connection *connection, stru
     lws_callback_on_writable(wsi); // for what was left meanwhile
 }
 
-static void note_destroyed(struct client *self, struct connection *connection)
+static void handle_destroyed(struct socket_client *self, struct socket_connection *connection)
 {
     bool begins = !connection->wsi; // lws_client_connect_via_info has not returned
     if (!*connection->why && !connection->opened)
@@ -352,7 +350,7 @@ static void note_destroyed(struct client *self, struct connection *connection)
 }
 
 /* The library tells a number where a certificate was refused. */
-static void note_failed(struct connection *connection, struct ethos_view reason)
+static void store_failure(struct socket_connection *connection, struct ethos_view reason)
 {
     if (strncmp(last_line, REFUSED, strlen(REFUSED)) == 0)
         reason = view_str(last_line);
@@ -363,25 +361,25 @@ static void note_failed(struct connection *connection, struct ethos_view reason)
 static int handle_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                            size_t size)
 {
-    struct client *self = lws_context_user(lws_get_context(wsi));
-    struct connection *connection = lws_get_opaque_user_data(wsi);
+    struct socket_client *self = lws_context_user(lws_get_context(wsi));
+    struct socket_connection *connection = lws_get_opaque_user_data(wsi);
     (void)user;
     if (reason == LWS_CALLBACK_EVENT_WAIT_CANCELLED) {
-        obey_commands(self);
+        run_commands(self);
         return 0;
     }
     if (!connection || connection->ended)
         return 0;
     switch (reason) {
     case LWS_CALLBACK_CLIENT_ESTABLISHED:
-        note_opened(self, connection, wsi);
+        handle_opened(self, connection, wsi);
         break;
     case LWS_CALLBACK_CLIENT_RECEIVE:
         return receive_piece(self, connection, view_of(in, size));
     case LWS_CALLBACK_CLIENT_WRITEABLE:
         return write_next(self, connection);
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
-        note_failed(connection, view_of(in, in ? size : 0));
+        store_failure(connection, view_of(in, in ? size : 0));
         break;
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
         if (size >= 2)
@@ -389,7 +387,7 @@ static int handle_callback(struct lws *wsi, enum lws_callback_reasons reason, vo
                                     ((const unsigned char *)in)[1];
         break;
     case LWS_CALLBACK_WSI_DESTROY:
-        note_destroyed(self, connection);
+        handle_destroyed(self, connection);
         break;
     default:
         break;
@@ -400,7 +398,7 @@ static int handle_callback(struct lws *wsi, enum lws_callback_reasons reason, vo
 static const struct lws_protocols protocols[] = {{.name = "ethos", .callback = handle_callback},
                                                  {0}};
 
-static bool is_over(struct client *self)
+static bool is_finished(struct socket_client *self)
 {
     pthread_mutex_lock(&self->mutex);
     bool over = self->ends && !self->connections;
@@ -408,10 +406,10 @@ static bool is_over(struct client *self)
     return over;
 }
 
-static void *run(void *arg)
+static void *run_socket_thread(void *arg)
 {
-    struct client *self = arg;
-    while (!is_over(self) && lws_service(self->context, 0) >= 0)
+    struct socket_client *self = arg;
+    while (!is_finished(self) && lws_service(self->context, 0) >= 0)
         ;
     return NULL;
 }
@@ -420,8 +418,8 @@ static void *run(void *arg)
 
 static unsigned connect_url(struct websockets *websockets, const char *url)
 {
-    struct client *self = (struct client *)websockets;
-    struct connection *connection = calloc(1, sizeof *connection);
+    struct socket_client *self = (struct socket_client *)websockets;
+    struct socket_connection *connection = calloc(1, sizeof *connection);
     pthread_mutex_lock(&self->mutex);
     unsigned id = ++self->last_id;
     if (connection) {
@@ -438,25 +436,25 @@ static unsigned connect_url(struct websockets *websockets, const char *url)
 }
 
 /* Within the mutex. */
-static struct connection *find_connection(struct client *self, unsigned id)
+static struct socket_connection *find_connection(struct socket_client *self, unsigned id)
 {
-    struct connection *at = self->connections;
+    struct socket_connection *at = self->connections;
     while (at && at->id != id)
         at = at->next;
     return at;
 }
 
-static void send_text(struct websockets *websockets, unsigned id, struct ethos_view text)
+static void send_frame_text(struct websockets *websockets, unsigned id, struct ethos_view text)
 {
-    struct client *self = (struct client *)websockets;
-    struct outgoing *outgoing = malloc(sizeof *outgoing + LWS_PRE + text.size);
+    struct socket_client *self = (struct socket_client *)websockets;
+    struct socket_outgoing *outgoing = malloc(sizeof *outgoing + LWS_PRE + text.size);
     if (!outgoing)
         return;
     outgoing->next = NULL;
     outgoing->size = text.size;
     memcpy(outgoing->bytes + LWS_PRE, text.data, text.size);
     pthread_mutex_lock(&self->mutex);
-    struct connection *connection = find_connection(self, id);
+    struct socket_connection *connection = find_connection(self, id);
     if (connection && !connection->closes) {
         *connection->last = outgoing;
         connection->last = &outgoing->next;
@@ -469,9 +467,9 @@ static void send_text(struct websockets *websockets, unsigned id, struct ethos_v
 
 static void close_connection(struct websockets *websockets, unsigned id, int code)
 {
-    struct client *self = (struct client *)websockets;
+    struct socket_client *self = (struct socket_client *)websockets;
     pthread_mutex_lock(&self->mutex);
-    struct connection *connection = find_connection(self, id);
+    struct socket_connection *connection = find_connection(self, id);
     if (connection && !connection->closes) {
         connection->closes = true;
         connection->close_code = code;
@@ -480,11 +478,11 @@ static void close_connection(struct websockets *websockets, unsigned id, int cod
     lws_cancel_service(self->context);
 }
 
-static bool next_event(struct websockets *websockets, struct websocket_event *out)
+static bool take_socket_event(struct websockets *websockets, struct websocket_event *out)
 {
-    struct client *self = (struct client *)websockets;
+    struct socket_client *self = (struct socket_client *)websockets;
     pthread_mutex_lock(&self->mutex);
-    struct event *event = self->first;
+    struct socket_event *event = self->first;
     if (event && !(self->first = event->next))
         self->last = &self->first;
     pthread_mutex_unlock(&self->mutex);
@@ -497,13 +495,13 @@ static bool next_event(struct websockets *websockets, struct websocket_event *ou
 
 static void free_client(struct websockets *websockets)
 {
-    struct client *self = (struct client *)websockets;
+    struct socket_client *self = (struct socket_client *)websockets;
     struct websocket_event event;
     if (!self)
         return;
     pthread_mutex_lock(&self->mutex);
     self->ends = true;
-    for (struct connection *at = self->connections; at; at = at->next)
+    for (struct socket_connection *at = self->connections; at; at = at->next)
         if (!at->closes) {
             at->closes = true;
             at->close_code = NORMAL;
@@ -515,16 +513,16 @@ static void free_client(struct websockets *websockets)
     }
     if (self->context)
         lws_context_destroy(self->context);
-    while (next_event(websockets, &event))
+    while (take_socket_event(websockets, &event))
         str_release(&event.text);
     pthread_mutex_destroy(&self->mutex);
     free(self);
 }
 
-static const struct websockets_ops client_ops = {connect_url, send_text, close_connection,
-                                                 next_event, free_client};
+static const struct websockets_ops client_ops = {connect_url, send_frame_text, close_connection,
+                                                 take_socket_event, free_client};
 
-static bool start_thread(struct client *self)
+static bool start_socket_thread(struct socket_client *self)
 {
     pthread_attr_t attr;
     sigset_t all, before;
@@ -532,7 +530,7 @@ static bool start_thread(struct client *self)
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    self->has_thread = pthread_create(&self->thread, &attr, run, self) == 0;
+    self->has_thread = pthread_create(&self->thread, &attr, run_socket_thread, self) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     return self->has_thread;
@@ -541,7 +539,7 @@ static bool start_thread(struct client *self)
 int websockets_open(void (*wake)(void *arg), void *arg, bool direct, struct websockets **out,
                     struct ethos_error *error)
 {
-    struct client *self = calloc(1, sizeof *self);
+    struct socket_client *self = calloc(1, sizeof *self);
     if (!self)
         return err_nomem(error);
     self->websockets.ops = &client_ops;
@@ -559,9 +557,9 @@ int websockets_open(void (*wake)(void *arg), void *arg, bool direct, struct webs
                                                    .timeout_secs = ATTEMPT_SECONDS,
                                                    .connect_timeout_secs = ATTEMPT_SECONDS,
                                                    .http_proxy_address = direct ? "" : NULL};
-    lws_set_log_level(LLL_ERR | LLL_WARN, note_line);
+    lws_set_log_level(LLL_ERR | LLL_WARN, remember_log_line);
     self->context = lws_create_context(&info);
-    if (self->context && start_thread(self)) {
+    if (self->context && start_socket_thread(self)) {
         *out = &self->websockets;
         return ETHOS_OK;
     }

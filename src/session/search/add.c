@@ -122,7 +122,7 @@ static int add_mark(struct adder *self, char mark, const char *text)
     return term ? reach(self, term) : ETHOS_NOMEM;
 }
 
-static int add_place(struct adder *self, struct adder_term *term, uint32_t place)
+static int add_term_position(struct adder *self, struct adder_term *term, uint32_t place)
 {
     int code = reach(self, term);
     if (code == ETHOS_OK)
@@ -144,7 +144,7 @@ static int find_stem(struct adder *self, struct adder_term *term)
 
 /* The end of a run takes no place: it has that of the next word, and is looked for one before. A
  * sign has none: there may be many of them. */
-static int add_word(void *arg, const struct word *word)
+static int add_message_word(void *arg, const struct word *word)
 {
     struct adder *self = arg;
     struct adder_term *term = find_term(self, word->folded);
@@ -152,13 +152,13 @@ static int add_word(void *arg, const struct word *word)
         return ETHOS_NOMEM;
     if (word->aside)
         return reach(self, term);
-    int code = add_place(self, term, self->places);
+    int code = add_term_position(self, term, self->places);
     if (code != ETHOS_OK || word->tail)
         return code;
     if (!term->stemmed)
         code = find_stem(self, term);
     if (code == ETHOS_OK && term->stem)
-        code = add_place(self, term->stem, self->places);
+        code = add_term_position(self, term->stem, self->places);
     self->places++;
     return code;
 }
@@ -227,7 +227,7 @@ static int put_term(struct adder *self, const struct adder_term *term, struct st
     return index_run(self->index, statement, error);
 }
 
-static int by_key(const void *a, const void *b)
+static int compare_term_keys(const void *a, const void *b)
 {
     struct ethos_view left = (*(struct adder_term *const *)a)->key;
     struct ethos_view right = (*(struct adder_term *const *)b)->key;
@@ -243,7 +243,7 @@ static size_t sort_terms(struct adder *self)
             self->slots[count++] = self->slots[i];
     }
     if (count)
-        qsort(self->slots, count, sizeof *self->slots, by_key);
+        qsort(self->slots, count, sizeof *self->slots, compare_term_keys);
     return count;
 }
 
@@ -266,7 +266,7 @@ static int put_last_block(struct adder *self, struct ethos_error *error)
 }
 
 /* In the order of their keys: neighbours are on one page. */
-static int flush(struct adder *self, struct ethos_error *error)
+static int write_terms(struct adder *self, struct ethos_error *error)
 {
     struct str chunk;
     size_t count = sort_terms(self);
@@ -297,7 +297,7 @@ static int load_last_block(struct adder *self, struct ethos_error *error)
     return code;
 }
 
-int adder_begin(struct adder *self, struct search *index, struct ethos_error *error)
+int adder_begin(struct adder *self, struct search_index *index, struct ethos_error *error)
 {
     memset(self, 0, sizeof *self);
     self->index = index;
@@ -309,7 +309,7 @@ int adder_begin(struct adder *self, struct search *index, struct ethos_error *er
 int adder_end(struct adder *self, int code, struct ethos_error *error)
 {
     if (code == ETHOS_OK)
-        code = flush(self, error);
+        code = write_terms(self, error);
     arena_release(&self->arena);
     return code;
 }
@@ -334,18 +334,18 @@ static int put_doc(const struct adder *self, int64_t doc, const struct adder_mes
 
 static int next_shard(struct adder *self, struct ethos_error *error)
 {
-    int code = flush(self, error);
+    int code = write_terms(self, error);
     self->shard = (struct index_shard){
         .shard = self->shard.shard + 1, .oldest = INT64_MAX, .newest = INT64_MIN};
     return code;
 }
 
-static int add_terms(struct adder *self, const struct adder_message *message)
+static int add_message_terms(struct adder *self, const struct adder_message *message)
 {
     int code = add_mark(self, INDEX_ROLE, message->role);
     if (code == ETHOS_OK)
         code = add_mark(self, INDEX_SESSION, message->session);
-    return code == ETHOS_OK ? words_each(message->content, add_word, self) : code;
+    return code == ETHOS_OK ? words_each(message->content, add_message_word, self) : code;
 }
 
 static void count_message(struct adder *self, int64_t time)
@@ -369,14 +369,14 @@ int adder_message(struct adder *self, const struct adder_message *message,
     if (self->shard.docs == INDEX_SHARD)
         code = next_shard(self, error);
     else if (self->bytes > FLUSH_BYTES)
-        code = flush(self, error);
+        code = write_terms(self, error);
     else if (self->shard.docs % INDEX_BLOCK == 0)
         code = put_last_block(self, error);
     if (code != ETHOS_OK)
         return code;
     self->doc = (uint32_t)self->shard.docs;
     self->places = 0;
-    if (add_terms(self, message) != ETHOS_OK)
+    if (add_message_terms(self, message) != ETHOS_OK)
         return err_nomem(error);
     code = put_doc(self, self->shard.shard * INDEX_SHARD + self->doc, message, error);
     if (code != ETHOS_OK)

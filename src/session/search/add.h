@@ -18,7 +18,7 @@
 struct adder_term;
 
 struct adder {
-    struct search *index;
+    struct search_index *index;
     struct index_shard shard;
     struct index_block block; /* the last of the shard */
     bool dirty;               /* and not written as it is */
@@ -38,7 +38,7 @@ struct adder_message {
     int64_t size; /* words, as FTS5 counts them */
 };
 
-int adder_begin(struct adder *self, struct search *index, struct ethos_error *error);
+int adder_begin(struct adder *self, struct search_index *index, struct ethos_error *error);
 int adder_message(struct adder *self, const struct adder_message *message,
                   struct ethos_error *error);
 int adder_end(struct adder *self, int code, struct ethos_error *error);

@@ -55,10 +55,10 @@ static uint64_t set_count(const struct find_set *set)
 /* ---- asking the index ------------------------------------------------------------------------ */
 
 /* One list of messages; false ends the walk for lack of memory. */
-typedef bool list_fn(struct find *self, struct ethos_view term, struct postings *list);
+typedef bool list_fn(struct candidate_search *self, struct ethos_view term, struct postings *list);
 
-static int walk(struct find *self, sqlite3_stmt *statement, list_fn *each,
-                struct ethos_error *error)
+static int walk_postings(struct candidate_search *self, sqlite3_stmt *statement, list_fn *each,
+                         struct ethos_error *error)
 {
     bool ranged = sqlite3_column_count(statement) == 3;
     int code;
@@ -85,7 +85,7 @@ struct key {
     size_t size;
 };
 
-static bool make_key(struct key *key, char mark, struct ethos_view text, const char *after)
+static bool make_term_key(struct key *key, char mark, struct ethos_view text, const char *after)
 {
     key->size = 0;
     if (text.size + 3 > sizeof key->bytes)
@@ -100,38 +100,38 @@ static bool make_key(struct key *key, char mark, struct ethos_view text, const c
     return true;
 }
 
-static int each_of_term(struct find *self, char mark, struct ethos_view text, list_fn *each,
-                        struct ethos_error *error)
+static int each_of_term(struct candidate_search *self, char mark, struct ethos_view text,
+                        list_fn *each, struct ethos_error *error)
 {
     struct key key;
     sqlite3_stmt *statement;
     int code = index_prepare(self->index, INDEX_TERM, &statement, error);
-    if (code != ETHOS_OK || !make_key(&key, mark, text, NULL))
+    if (code != ETHOS_OK || !make_term_key(&key, mark, text, NULL))
         return code;
     sqlite3_bind_int64(statement, 1, self->shard);
     sqlite3_bind_blob(statement, 2, key.bytes, (int)key.size, SQLITE_STATIC);
-    return walk(self, statement, each, error);
+    return walk_postings(self, statement, each, error);
 }
 
 /* Every term that begins so. No term has the byte 0xFF. */
-static int each_of_prefix(struct find *self, char mark, struct ethos_view text, list_fn *each,
-                          struct ethos_error *error)
+static int each_of_prefix(struct candidate_search *self, char mark, struct ethos_view text,
+                          list_fn *each, struct ethos_error *error)
 {
     struct key from, to;
     sqlite3_stmt *statement;
     int code = index_prepare(self->index, INDEX_RANGE, &statement, error);
-    if (code != ETHOS_OK || !make_key(&from, mark, text, NULL) ||
-        !make_key(&to, mark, text, "\xFF"))
+    if (code != ETHOS_OK || !make_term_key(&from, mark, text, NULL) ||
+        !make_term_key(&to, mark, text, "\xFF"))
         return code;
     sqlite3_bind_int64(statement, 1, self->shard);
     sqlite3_bind_blob(statement, 2, from.bytes, (int)from.size, SQLITE_STATIC);
     sqlite3_bind_blob(statement, 3, to.bytes, (int)to.size, SQLITE_STATIC);
-    return walk(self, statement, each, error);
+    return walk_postings(self, statement, each, error);
 }
 
 /* Words that have the stem; own: and the stem itself, where it is its own. */
-static int each_of_stem(struct find *self, const struct query_word *word, bool own, list_fn *each,
-                        struct ethos_error *error)
+static int each_of_stem(struct candidate_search *self, const struct query_word *word, bool own,
+                        list_fn *each, struct ethos_error *error)
 {
     char stem[WORDS_MAX + 1];
     int code = each_of_term(self, INDEX_STEM, word->stem, each, error);
@@ -142,8 +142,8 @@ static int each_of_stem(struct find *self, const struct query_word *word, bool o
 }
 
 /* The word as it was typed, or by its stem, and never as a start; exact: not by its stem. */
-static int each_alike(struct find *self, const struct query_word *word, bool exact, list_fn *each,
-                      struct ethos_error *error)
+static int match_word_or_stem(struct candidate_search *self, const struct query_word *word,
+                              bool exact, list_fn *each, struct ethos_error *error)
 {
     if (word->one) // begins pairs, or ends a run
         return each_of_prefix(self, 0, word->folded, each, error);
@@ -154,7 +154,8 @@ static int each_alike(struct find *self, const struct query_word *word, bool exa
 
 /* ---- one term -------------------------------------------------------------------------------- */
 
-static bool add_to_part(struct find *self, struct ethos_view term, struct postings *list)
+static bool add_to_part(struct candidate_search *self, struct ethos_view term,
+                        struct postings *list)
 {
     (void)term;
     while (postings_next(list) && list->doc < INDEX_SHARD)
@@ -168,7 +169,7 @@ static uint8_t capped(uint32_t count)
 }
 
 /* Into part and counts, which mean something for messages of part alone. */
-static bool count_word(struct find *self, struct ethos_view term, struct postings *list)
+static bool count_word(struct candidate_search *self, struct ethos_view term, struct postings *list)
 {
     (void)term;
     while (postings_next(list) && list->doc < INDEX_SHARD) {
@@ -181,7 +182,8 @@ static bool count_word(struct find *self, struct ethos_view term, struct posting
 }
 
 /* What begins a word and is its stem as well is counted once: counts become the higher ones. */
-static void merge_counts(struct find *self, uint8_t *counts, const struct find_set *counted)
+static void merge_counts(struct candidate_search *self, uint8_t *counts,
+                         const struct find_set *counted)
 {
     for (uint32_t i = 0; i < FIND_WORDS; i++) {
         for (uint64_t left = self->part.bits[i]; left; left &= left - 1) {
@@ -193,8 +195,8 @@ static void merge_counts(struct find *self, uint8_t *counts, const struct find_s
     }
 }
 
-static int find_word(struct find *self, const struct query_word *word, uint8_t *counts,
-                     struct ethos_error *error)
+static int find_word_messages(struct candidate_search *self, const struct query_word *word,
+                              uint8_t *counts, struct ethos_error *error)
 {
     self->counting = counts;
     if (word->pair || word->aside)
@@ -212,7 +214,7 @@ static int find_word(struct find *self, const struct query_word *word, uint8_t *
 
 /* ---- words next to each other ---------------------------------------------------------------- */
 
-static bool add_place(struct find *self, uint32_t doc, uint32_t place)
+static bool add_candidate_position(struct candidate_search *self, uint32_t doc, uint32_t place)
 {
     struct find_places *places = &self->places[1];
     uint64_t at = (uint64_t)doc << 32 | place;
@@ -226,14 +228,14 @@ static bool add_place(struct find *self, uint32_t doc, uint32_t place)
     return true;
 }
 
-static bool add_places(struct find *self, struct ethos_view term, struct postings *list)
+static bool add_places(struct candidate_search *self, struct ethos_view term, struct postings *list)
 {
     (void)term;
     while (postings_next(list) && list->doc < INDEX_SHARD) {
         uint32_t place = 0;
         for (uint32_t i = 0; i < list->count && set_has(&self->set, list->doc); i++) {
             place = postings_place(list, place);
-            if (!add_place(self, list->doc, place))
+            if (!add_candidate_position(self, list->doc, place))
                 return false;
         }
     }
@@ -241,15 +243,16 @@ static bool add_places(struct find *self, struct ethos_view term, struct posting
 }
 
 /* One character of a script without blanks is also the end of the pair, or of the run, before. */
-static bool add_places_twice(struct find *self, struct ethos_view term, struct postings *list)
+static bool add_places_twice(struct candidate_search *self, struct ethos_view term,
+                             struct postings *list)
 {
     (void)term;
     while (postings_next(list) && list->doc < INDEX_SHARD) {
         uint32_t place = 0;
         for (uint32_t i = 0; i < list->count && set_has(&self->set, list->doc); i++) {
             place = postings_place(list, place);
-            if ((place > 0 && !add_place(self, list->doc, place - 1)) ||
-                !add_place(self, list->doc, place))
+            if ((place > 0 && !add_candidate_position(self, list->doc, place - 1)) ||
+                !add_candidate_position(self, list->doc, place))
                 return false;
         }
     }
@@ -263,20 +266,22 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Into places[1], sorted. exact: not by stems. */
-static int places_of(struct find *self, const struct query_word *word, bool exact,
+static int places_of(struct candidate_search *self, const struct query_word *word, bool exact,
                      struct ethos_error *error)
 {
     struct find_places *places = &self->places[1];
     places->count = 0;
     places->unsorted = false;
-    int code = each_alike(self, word, exact, word->one ? add_places_twice : add_places, error);
+    int code = match_word_or_stem(self, word, exact, word->one ? add_places_twice : add_places,
+                                  error);
     if (places->unsorted)
         qsort(places->at, places->count, sizeof *places->at, by_place);
     return code;
 }
 
 /* Of the places where the words so far begin, keeps those that this word continues. */
-static void follow(struct find_places *begun, const struct find_places *next, uint32_t distance)
+static void keep_continued_positions(struct find_places *begun, const struct find_places *next,
+                                     uint32_t distance)
 {
     size_t kept = 0, at = 0;
     for (size_t i = 0; i < begun->count; i++) {
@@ -291,8 +296,8 @@ static void follow(struct find_places *begun, const struct find_places *next, ui
 }
 
 /* places[0]: where such words follow one another, among the messages of the set. */
-static int find_row(struct find *self, const struct query_word *const *words, size_t count,
-                    bool exact, struct ethos_error *error)
+static int match_word_sequence(struct candidate_search *self, const struct query_word *const *words,
+                               size_t count, bool exact, struct ethos_error *error)
 {
     int code = places_of(self, words[0], exact, error);
     struct find_places first = self->places[1];
@@ -300,7 +305,7 @@ static int find_row(struct find *self, const struct query_word *const *words, si
     self->places[0] = first;
     for (size_t i = 1; code == ETHOS_OK && i < count && self->places[0].count > 0; i++) {
         code = places_of(self, words[i], exact, error);
-        follow(&self->places[0], &self->places[1], (uint32_t)i);
+        keep_continued_positions(&self->places[0], &self->places[1], (uint32_t)i);
     }
     return code;
 }
@@ -317,11 +322,11 @@ static size_t list_words(const struct query_term *terms, size_t count,
     return listed;
 }
 
-static int find_phrase(struct find *self, const struct query_term *term, uint8_t *counts,
-                       struct ethos_error *error)
+static int find_phrase(struct candidate_search *self, const struct query_term *term,
+                       uint8_t *counts, struct ethos_error *error)
 {
     const struct query_word *words[QUERY_MAX_WORDS];
-    int code = find_row(self, words, list_words(term, 1, words), false, error);
+    int code = match_word_sequence(self, words, list_words(term, 1, words), false, error);
     for (size_t i = 0; code == ETHOS_OK && i < self->places[0].count; i++) {
         uint32_t doc = (uint32_t)(self->places[0].at[i] >> 32);
         counts[doc] = capped(set_has(&self->part, doc) ? counts[doc] + 1u : 1u);
@@ -333,21 +338,21 @@ static int find_phrase(struct find *self, const struct query_term *term, uint8_t
 /* ---- how near ---------------------------------------------------------------------------------- */
 
 /* Into part: messages of the set in which all words of the terms follow one another. */
-static int find_together(struct find *self, const struct query_term *terms, size_t count,
-                         bool exact, struct ethos_error *error)
+static int find_together(struct candidate_search *self, const struct query_term *terms,
+                         size_t count, bool exact, struct ethos_error *error)
 {
     const struct query_word *words[QUERY_MAX_WORDS];
     size_t listed = list_words(terms, count, words);
     if (listed == 1)
-        return each_alike(self, words[0], exact, add_to_part, error);
-    int code = find_row(self, words, listed, exact, error);
+        return match_word_or_stem(self, words[0], exact, add_to_part, error);
+    int code = match_word_sequence(self, words, listed, exact, error);
     for (size_t i = 0; code == ETHOS_OK && i < self->places[0].count; i++)
         set_add(&self->part, (uint32_t)(self->places[0].at[i] >> 32));
     return code;
 }
 
 /* Into whole and exact. */
-static int find_ranks(struct find *self, struct ethos_error *error)
+static int find_ranks(struct candidate_search *self, struct ethos_error *error)
 {
     const struct query *query = self->query;
     int code = find_together(self, query->terms, query->count, false, error);
@@ -364,7 +369,7 @@ static int find_ranks(struct find *self, struct ethos_error *error)
     return code;
 }
 
-static unsigned rank_of(const struct find *self, uint32_t doc)
+static unsigned rank_of(const struct candidate_search *self, uint32_t doc)
 {
     return (set_has(&self->whole, doc) ? FIND_WHOLE : 0u) |
            (set_has(&self->exact, doc) ? FIND_EXACT : 0u);
@@ -380,7 +385,8 @@ static int by_string(const void *a, const void *b)
     return order ? order : -(text[key->size] != 0);
 }
 
-static bool add_if_in_folder(struct find *self, struct ethos_view term, struct postings *list)
+static bool add_if_in_folder(struct candidate_search *self, struct ethos_view term,
+                             struct postings *list)
 {
     struct ethos_view id = view_from(term, 1);
     if (!bsearch(&id, self->folder, self->folder_count, sizeof *self->folder, by_string))
@@ -388,7 +394,8 @@ static bool add_if_in_folder(struct find *self, struct ethos_view term, struct p
     return add_to_part(self, term, list);
 }
 
-static bool add_if_of_people(struct find *self, struct ethos_view term, struct postings *list)
+static bool add_if_of_people(struct candidate_search *self, struct ethos_view term,
+                             struct postings *list)
 {
     char id[ETHOS_UUID_SIZE];
     struct ethos_view session = view_from(term, 1);
@@ -401,7 +408,7 @@ static bool add_if_of_people(struct find *self, struct ethos_view term, struct p
     return add_to_part(self, term, list); // an id that is longer is looked at with its message
 }
 
-static int keep_part(struct find *self, int code, uint64_t *left)
+static int keep_part(struct candidate_search *self, int code, uint64_t *left)
 {
     if (code == ETHOS_OK)
         *left = set_keep(&self->set, &self->part);
@@ -410,7 +417,7 @@ static int keep_part(struct find *self, int code, uint64_t *left)
 }
 
 /* What is asked besides the words, rarest first. */
-static int find_frame(struct find *self, uint64_t *left, struct ethos_error *error)
+static int find_frame(struct candidate_search *self, uint64_t *left, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     memset(&self->set, 0xFF, sizeof self->set);
@@ -433,59 +440,61 @@ static int find_frame(struct find *self, uint64_t *left, struct ethos_error *err
 }
 
 /* Leaves what has all words by themselves or by their stems: a look at short lists. */
-static int find_alike(struct find *self, uint64_t *left, struct ethos_error *error)
+static int match_unordered_words(struct candidate_search *self, uint64_t *left,
+                                 struct ethos_error *error)
 {
     const struct query_word *words[QUERY_MAX_WORDS];
     size_t count = list_words(self->query->terms, self->query->count, words);
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && *left && i < count; i++)
-        code = keep_part(self, each_alike(self, words[i], false, add_to_part, error), left);
+        code = keep_part(self, match_word_or_stem(self, words[i], false, add_to_part, error), left);
     if (*left && count > 1)
         self->rows_sought++;
     return code;
 }
 
-static int find_term(struct find *self, size_t i, uint64_t *left, struct ethos_error *error)
+static int find_term(struct candidate_search *self, size_t i, uint64_t *left,
+                     struct ethos_error *error)
 {
     const struct query_term *term = &self->query->terms[i];
     bool single = term->count == 1 && (!term->phrase || term->words[0].pair);
-    int code = single ? find_word(self, &term->words[0], self->counts[i], error)
+    int code = single ? find_word_messages(self, &term->words[0], self->counts[i], error)
                       : find_phrase(self, term, self->counts[i], error);
     self->having[i] += set_count(&self->part);
     return keep_part(self, code, left);
 }
 
-static bool is_wanted(const struct find *self, uint32_t doc, int64_t at, int64_t time,
+static bool is_wanted(const struct candidate_search *self, uint32_t doc, int64_t at, int64_t time,
                       int64_t before)
 {
     return at != INDEX_GONE && at >= self->since && at <= self->until &&
            (at < time || (at == time && self->shard * INDEX_SHARD + doc < before));
 }
 
-static int keep_one(struct find *self, uint32_t doc, int64_t time, int64_t before, uint8_t *counts,
-                    struct ethos_error *error)
+static int keep_one(struct candidate_search *self, uint32_t doc, int64_t time, int64_t before,
+                    uint8_t *counts, struct ethos_error *error)
 {
     struct index_message entry = index_message(&self->block, doc % INDEX_BLOCK);
     unsigned rank = rank_of(self, doc);
     if (!is_wanted(self, doc, entry.time, time, before) || (self->best && rank != FIND_BEST))
         return ETHOS_OK;
-    struct find_one *found = arena_grow(self->arena, self->found, self->found_count,
-                                        &self->found_capacity, sizeof *found);
+    struct candidate_message *found = arena_grow(self->arena, self->found, self->found_count,
+                                                 &self->found_capacity, sizeof *found);
     if (!found)
         return err_nomem(error);
     self->found = found;
     found = &found[self->found_count++];
-    *found = (struct find_one){.doc = self->shard * INDEX_SHARD + doc,
-                               .time = entry.time,
-                               .words = entry.words,
-                               .rank = rank,
-                               .counts = counts};
+    *found = (struct candidate_message){.doc = self->shard * INDEX_SHARD + doc,
+                                        .time = entry.time,
+                                        .words = entry.words,
+                                        .rank = rank,
+                                        .counts = counts};
     for (size_t i = 0; i < self->query->count; i++)
         counts[i] = self->counts[i][doc];
     return ETHOS_OK;
 }
 
-static int keep_found(struct find *self, uint64_t count, int64_t time, int64_t before,
+static int keep_found(struct candidate_search *self, uint64_t count, int64_t time, int64_t before,
                       struct ethos_error *error)
 {
     uint32_t loaded = UINT32_MAX;
@@ -506,8 +515,8 @@ static int keep_found(struct find *self, uint64_t count, int64_t time, int64_t b
     return code;
 }
 
-static int find_in_shard(struct find *self, const struct index_shard *shard, int64_t time,
-                         int64_t doc, struct ethos_error *error)
+static int find_in_shard(struct candidate_search *self, const struct index_shard *shard,
+                         int64_t time, int64_t doc, struct ethos_error *error)
 {
     uint64_t left = 0;
     self->shard = shard->shard;
@@ -515,7 +524,7 @@ static int find_in_shard(struct find *self, const struct index_shard *shard, int
     self->words += (uint64_t)shard->words;
     int code = find_frame(self, &left, error);
     if (code == ETHOS_OK && left && self->best)
-        code = find_alike(self, &left, error);
+        code = match_unordered_words(self, &left, error);
     for (size_t i = 0; code == ETHOS_OK && left && i < self->query->count; i++) {
         self->asked[i] += (uint64_t)shard->docs;
         code = find_term(self, i, &left, error);
@@ -525,7 +534,7 @@ static int find_in_shard(struct find *self, const struct index_shard *shard, int
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-int find_begin(struct find *self, struct ethos_error *error)
+int find_begin(struct candidate_search *self, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     self->counts = arena_array(self->arena, self->query->count, sizeof *self->counts);
@@ -548,7 +557,7 @@ int find_begin(struct find *self, struct ethos_error *error)
     return code < 0 ? code : ETHOS_OK;
 }
 
-void find_best_of(const struct find *self, struct find *out)
+void find_best_of(const struct candidate_search *self, struct candidate_search *out)
 {
     *out = *self;
     out->best = true;
@@ -561,14 +570,14 @@ void find_best_of(const struct find *self, struct find *out)
 
 static int by_time(const void *a, const void *b)
 {
-    const struct find_one *left = a, *right = b;
+    const struct candidate_message *left = a, *right = b;
     if (left->time != right->time)
         return left->time < right->time ? 1 : -1;
     return (left->doc < right->doc) - (left->doc > right->doc);
 }
 
 /* No more than can be ranked, the newest. */
-static void trim(struct find *self)
+static void trim(struct candidate_search *self)
 {
     if (self->found_count)
         qsort(self->found, self->found_count, sizeof *self->found, by_time);
@@ -577,13 +586,13 @@ static void trim(struct find *self)
         self->found_count = SEARCH_RANKED;
 }
 
-static double weight_of(const struct find *self, size_t term)
+static double weight_of(const struct candidate_search *self, size_t term)
 {
     double all = (double)self->asked[term], having = (double)self->having[term];
     return log(1 + (all - having + 0.5) / (having + 0.5));
 }
 
-static void score(struct find *self)
+static void score(struct candidate_search *self)
 {
     double weights[QUERY_MAX_TERMS];
     double average = self->docs ? (double)self->words / (double)self->docs : 1;
@@ -591,7 +600,7 @@ static void score(struct find *self)
         weights[t] = weight_of(self, t);
     self->best_count = 0;
     for (size_t i = 0; i < self->found_count; i++) {
-        struct find_one *one = &self->found[i];
+        struct candidate_message *one = &self->found[i];
         self->best_count += one->rank == FIND_BEST;
         double length = BM25_K1 * (1 - BM25_B + BM25_B * one->words / (average > 1 ? average : 1));
         for (size_t t = 0; t < self->query->count; t++)
@@ -599,7 +608,7 @@ static void score(struct find *self)
     }
 }
 
-int find_next(struct find *self, int64_t time, int64_t doc, struct ethos_error *error)
+int find_next(struct candidate_search *self, int64_t time, int64_t doc, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     self->found_count = 0;

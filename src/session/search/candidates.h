@@ -33,7 +33,7 @@ struct find_places {
 #define FIND_BEST (FIND_WHOLE | FIND_EXACT)
 
 /* A message that may fit. */
-struct find_one {
+struct candidate_message {
     int64_t doc, time;
     double score;
     uint32_t words;
@@ -41,8 +41,8 @@ struct find_one {
     const uint8_t *counts; /* of its terms, up to 255 */
 };
 
-struct find {
-    struct search *index;
+struct candidate_search {
+    struct search_index *index;
     struct arena *arena;
     const struct query *query;
     const char *session, *role;
@@ -52,7 +52,7 @@ struct find {
     int64_t since, until;            /* ms */
     bool best;                       /* those of FIND_BEST alone, where that is cheap to know */
 
-    struct find_one *found; /* newest first, then by score */
+    struct candidate_message *found; /* newest first, then by score */
     size_t found_count, found_capacity;
     size_t best_count; /* of FIND_BEST */
     bool more;         /* there are older ones */
@@ -72,12 +72,12 @@ struct find {
 };
 
 /* Reads the shards. The members up to best are set. */
-int find_begin(struct find *self, struct ethos_error *error);
+int find_begin(struct candidate_search *self, struct ethos_error *error);
 
 /* Another one, for the best alone; it has what find_begin read. */
-void find_best_of(const struct find *self, struct find *out);
+void find_best_of(const struct candidate_search *self, struct candidate_search *out);
 
 /* The newest SEARCH_RANKED that are older than (time, doc), scored; newest first. */
-int find_next(struct find *self, int64_t time, int64_t doc, struct ethos_error *error);
+int find_next(struct candidate_search *self, int64_t time, int64_t doc, struct ethos_error *error);
 
 #endif

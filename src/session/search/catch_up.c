@@ -35,7 +35,7 @@ struct state {
 };
 
 /* A number as FTS5 writes it: seven bits to a byte, high ones first. */
-static int64_t take_number(struct ethos_view *bytes)
+static int64_t read_varint(struct ethos_view *bytes)
 {
     uint64_t number = 0;
     while (bytes->size > 0) {
@@ -55,8 +55,8 @@ static struct ethos_view blob(sqlite3_stmt *statement, int column)
 }
 
 /* A statement about FTS5; NULL where it is missing, as in a file that cannot be changed. */
-static int prepare_fulltext(struct search *self, enum index_statement which, sqlite3_stmt **out,
-                            struct ethos_error *error)
+static int prepare_fulltext(struct search_index *self, enum index_statement which,
+                            sqlite3_stmt **out, struct ethos_error *error)
 {
     int code = index_prepare(self, which, out, error);
     if (code == ETHOS_OK || code == ETHOS_NOMEM)
@@ -65,7 +65,8 @@ static int prepare_fulltext(struct search *self, enum index_statement which, sql
     return ETHOS_OK;
 }
 
-static int state_of_messages(struct search *self, struct state *out, struct ethos_error *error)
+static int state_of_messages(struct search_index *self, struct state *out,
+                             struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = prepare_fulltext(self, ASK_STATE, &statement, error);
@@ -81,14 +82,14 @@ static int state_of_messages(struct search *self, struct state *out, struct etho
                 (uint64_t)hash_crc32c(blob(statement, i)) * 0x9E3779B1;
     out->known = true;
     out->stamp = (int64_t)stamp;
-    out->messages = take_number(&counters);
-    out->words = take_number(&counters);
+    out->messages = read_varint(&counters);
+    out->words = read_varint(&counters);
     sqlite3_reset(statement);
     return ETHOS_OK;
 }
 
 /* What it was when the index agreed with the messages. */
-static int state_of_index(struct search *self, struct state *out, struct ethos_error *error)
+static int state_of_index(struct search_index *self, struct state *out, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = index_prepare(self, INDEX_STATE, &statement, error);
@@ -105,7 +106,8 @@ static int state_of_index(struct search *self, struct state *out, struct ethos_e
     return ETHOS_OK;
 }
 
-static int put_state(struct search *self, const struct state *state, struct ethos_error *error)
+static int put_state(struct search_index *self, const struct state *state,
+                     struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = state->known ? index_prepare(self, INDEX_PUT_STATE, &statement, error) : ETHOS_OK;
@@ -117,14 +119,14 @@ static int put_state(struct search *self, const struct state *state, struct etho
     return index_run(self, statement, error);
 }
 
-static int both_states(struct search *self, struct state *now, struct state *then,
+static int both_states(struct search_index *self, struct state *now, struct state *then,
                        struct ethos_error *error)
 {
     int code = state_of_messages(self, now, error);
     return code == ETHOS_OK ? state_of_index(self, then, error) : code;
 }
 
-static bool is_same(const struct state *now, const struct state *then)
+static bool is_same_state(const struct state *now, const struct state *then)
 {
     return now->known && then->known && now->stamp == then->stamp;
 }
@@ -139,7 +141,7 @@ static bool accounts_for(const struct index_gain *gain, const struct state *now,
 
 /* ---- what is no more ------------------------------------------------------------------------- */
 
-static int bury_in_block(struct search *self, int64_t doc, struct ethos_error *error)
+static int bury_in_block(struct search_index *self, int64_t doc, struct ethos_error *error)
 {
     struct index_block block;
     size_t at = (size_t)(doc % INDEX_BLOCK);
@@ -152,7 +154,7 @@ static int bury_in_block(struct search *self, int64_t doc, struct ethos_error *e
     return index_put_block(self, doc / INDEX_BLOCK, &block, error);
 }
 
-static int prepare_with(struct search *self, enum index_statement which, int64_t number,
+static int prepare_with(struct search_index *self, enum index_statement which, int64_t number,
                         sqlite3_stmt **out, struct ethos_error *error)
 {
     int code = index_prepare(self, which, out, error);
@@ -162,7 +164,7 @@ static int prepare_with(struct search *self, enum index_statement which, int64_t
 }
 
 /* Its words stay and lead to nothing. */
-static int bury(struct search *self, int64_t doc, struct ethos_error *error)
+static int bury(struct search_index *self, int64_t doc, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = prepare_with(self, INDEX_DROP_DOC, doc, &statement, error);
@@ -181,7 +183,7 @@ static int bury(struct search *self, int64_t doc, struct ethos_error *error)
 }
 
 /* Too much of it leads to nothing. */
-static int check_gone(struct search *self, struct ethos_error *error)
+static int check_gone(struct search_index *self, struct ethos_error *error)
 {
     int64_t docs = 0, gone = 0;
     struct index_shard shard;
@@ -201,8 +203,8 @@ static int check_gone(struct search *self, struct ethos_error *error)
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-static int add_row(struct search *self, struct adder *adder, sqlite3_stmt *row,
-                   struct ethos_error *error)
+static int index_message_row(struct search_index *self, struct adder *adder, sqlite3_stmt *row,
+                             struct ethos_error *error)
 {
     struct adder_message message = {.size = 0};
     sqlite3_stmt *statement;
@@ -213,7 +215,7 @@ static int add_row(struct search *self, struct adder *adder, sqlite3_stmt *row,
         code = index_step(self, statement, error);
         if (code == SQLITE_ROW) {
             struct ethos_view size = blob(statement, 0);
-            message.size = take_number(&size);
+            message.size = read_varint(&size);
             sqlite3_reset(statement);
         }
     }
@@ -221,7 +223,8 @@ static int add_row(struct search *self, struct adder *adder, sqlite3_stmt *row,
 }
 
 /* The message of a rowid, if there is one. */
-static int add_one(struct search *self, struct adder *adder, int64_t row, struct ethos_error *error)
+static int add_one(struct search_index *self, struct adder *adder, int64_t row,
+                   struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = prepare_with(self, ASK_MESSAGE, row, &statement, error);
@@ -229,13 +232,13 @@ static int add_one(struct search *self, struct adder *adder, int64_t row, struct
         code = index_step(self, statement, error);
     if (code != SQLITE_ROW)
         return code < 0 ? code : ETHOS_OK;
-    code = add_row(self, adder, statement, error);
+    code = index_message_row(self, adder, statement, error);
     sqlite3_reset(statement);
     return code;
 }
 
 /* The messages after *from, of which the index knows none; *from becomes the last, if all: *end. */
-static int add_newer(struct search *self, struct adder *adder, int64_t *from, bool *end,
+static int add_newer(struct search_index *self, struct adder *adder, int64_t *from, bool *end,
                      struct ethos_error *error)
 {
     sqlite3_stmt *statement;
@@ -251,7 +254,7 @@ static int add_newer(struct search *self, struct adder *adder, int64_t *from, bo
             break;
         *from = sqlite3_column_int64(statement, 0);
         bytes += (size_t)sqlite3_column_bytes(statement, 5);
-        code = add_row(self, adder, statement, error);
+        code = index_message_row(self, adder, statement, error);
     }
     sqlite3_reset(statement);
     return code < 0 ? code : ETHOS_OK;
@@ -313,7 +316,7 @@ static int compare_one(struct comparison *comparison, sqlite3_stmt *known, sqlit
 }
 
 /* Both lists in the order of rowids, up to the end of what the index knows. */
-static int merge(struct search *self, struct comparison *comparison, sqlite3_stmt *known,
+static int merge(struct search_index *self, struct comparison *comparison, sqlite3_stmt *known,
                  sqlite3_stmt *is, int limit, struct ethos_error *error)
 {
     int has_known = index_step(self, known, error), code = ETHOS_OK;
@@ -334,8 +337,8 @@ static int merge(struct search *self, struct comparison *comparison, sqlite3_stm
     return code < 0 ? code : has_known < 0 ? has_known : has < 0 ? has : ETHOS_OK;
 }
 
-static int compare_from(struct search *self, struct comparison *comparison, int64_t from, int limit,
-                        struct ethos_error *error)
+static int compare_from(struct search_index *self, struct comparison *comparison, int64_t from,
+                        int limit, struct ethos_error *error)
 {
     sqlite3_stmt *known, *is;
     int code = prepare_with(self, INDEX_DOCS, from, &known, error);
@@ -350,7 +353,7 @@ static int compare_from(struct search *self, struct comparison *comparison, int6
     return code;
 }
 
-static int put_right(struct search *self, const struct comparison *comparison,
+static int put_right(struct search_index *self, const struct comparison *comparison,
                      struct ethos_error *error)
 {
     struct adder adder;
@@ -366,8 +369,8 @@ static int put_right(struct search *self, const struct comparison *comparison,
 }
 
 /* Within a write: so many messages after *from, which becomes the last of them; *end: of the index. */
-static int compare(struct search *self, int64_t *from, bool *end, int limit,
-                   struct ethos_error *error)
+static int compare_next_rows(struct search_index *self, int64_t *from, bool *end, int limit,
+                             struct ethos_error *error)
 {
     struct comparison comparison = {.end = false};
     arena_init(&comparison.arena);
@@ -383,7 +386,7 @@ static int compare(struct search *self, int64_t *from, bool *end, int limit,
 /* ---- where to go on -------------------------------------------------------------------------- */
 
 /* The last message that the index knows up to a rowid; *out_agrees: it is still there. */
-static int last_known(struct search *self, int64_t up_to, int64_t *out_row, bool *out_agrees,
+static int last_known(struct search_index *self, int64_t up_to, int64_t *out_row, bool *out_agrees,
                       struct ethos_error *error)
 {
     sqlite3_stmt *known, *is;
@@ -406,7 +409,7 @@ static int last_known(struct search *self, int64_t up_to, int64_t *out_row, bool
 }
 
 /* The rowid up to which nothing parted, in strides that grow. */
-static int find_place(struct search *self, int64_t *out, struct ethos_error *error)
+static int find_last_common_row(struct search_index *self, int64_t *out, struct ethos_error *error)
 {
     bool agrees = false;
     int64_t up_to = INT64_MAX;
@@ -419,7 +422,7 @@ static int find_place(struct search *self, int64_t *out, struct ethos_error *err
 }
 
 /* In memory only the newest are kept. */
-static int find_first(struct search *self, struct ethos_error *error)
+static int find_first(struct search_index *self, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     self->first = INT64_MIN;
@@ -437,7 +440,7 @@ static int find_first(struct search *self, struct ethos_error *error)
 }
 
 /* Some messages anywhere; all when there are few. */
-static int compare_anywhere(struct search *self, struct ethos_error *error)
+static int compare_anywhere(struct search_index *self, struct ethos_error *error)
 {
     uint64_t random = 0;
     int64_t last, from = self->first;
@@ -445,20 +448,21 @@ static int compare_anywhere(struct search *self, struct ethos_error *error)
     int code = last_known(self, INT64_MAX, &last, &ignored, error);
     if (code == ETHOS_OK && last > COMPARED && os_random(&random, sizeof random) == 0)
         from = (int64_t)(random % (uint64_t)last);
-    return code == ETHOS_OK ? compare(self, &from, &ignored, COMPARED, error) : code;
+    return code == ETHOS_OK ? compare_next_rows(self, &from, &ignored, COMPARED, error) : code;
 }
 
 /* ---- catching up ----------------------------------------------------------------------------- */
 
 /* One commit: what parted after *from, or what is new. */
-static int catch_up_batch(struct search *self, int64_t *from, bool *end, struct ethos_error *error)
+static int catch_up_batch(struct search_index *self, int64_t *from, bool *end,
+                          struct ethos_error *error)
 {
     struct adder adder;
     bool known = true;
     int code = check_gone(self, error);
     *end = false;
     if (code == ETHOS_OK)
-        code = compare(self, from, &known, BATCH, error);
+        code = compare_next_rows(self, from, &known, BATCH, error);
     if (code != ETHOS_OK || !known)
         return code;
     code = adder_begin(&adder, self, error);
@@ -467,7 +471,7 @@ static int catch_up_batch(struct search *self, int64_t *from, bool *end, struct 
     return adder_end(&adder, code, error);
 }
 
-static int catch_up_from(struct search *self, int64_t from, struct ethos_error *error)
+static int catch_up_from(struct search_index *self, int64_t from, struct ethos_error *error)
 {
     bool end = false;
     int code = catch_up_batch(self, &from, &end, error);
@@ -480,12 +484,12 @@ static int catch_up_from(struct search *self, int64_t from, struct ethos_error *
 }
 
 /* *out: what is new is all there is, as far as the counters and a look at some others tell. */
-static int catch_up_at_end(struct search *self, const struct state *now, const struct state *then,
-                           bool *out, struct ethos_error *error)
+static int catch_up_at_end(struct search_index *self, const struct state *now,
+                           const struct state *then, bool *out, struct ethos_error *error)
 {
     int64_t from = self->first;
     self->gain = (struct index_gain){.touched = 0};
-    int code = find_place(self, &from, error);
+    int code = find_last_common_row(self, &from, error);
     if (code == ETHOS_OK)
         code = catch_up_from(self, from, error);
     *out = code == ETHOS_OK && accounts_for(&self->gain, now, then);
@@ -497,7 +501,7 @@ static int catch_up_at_end(struct search *self, const struct state *now, const s
     return code;
 }
 
-static int catch_up_wholly(struct search *self, struct ethos_error *error)
+static int catch_up_wholly(struct search_index *self, struct ethos_error *error)
 {
     struct state now, then;
     int code = both_states(self, &now, &then, error);
@@ -508,11 +512,11 @@ static int catch_up_wholly(struct search *self, struct ethos_error *error)
     return code == ETHOS_OK ? put_state(self, &now, error) : code;
 }
 
-static int catch_up(struct search *self, struct ethos_error *error)
+static int index_missing_messages(struct search_index *self, struct ethos_error *error)
 {
     struct state now, then;
     int code = both_states(self, &now, &then, error);
-    if (code != ETHOS_OK || is_same(&now, &then))
+    if (code != ETHOS_OK || is_same_state(&now, &then))
         return code; // another program was faster
     bool enough = false;
     if (then.known)
@@ -523,7 +527,8 @@ static int catch_up(struct search *self, struct ethos_error *error)
 }
 
 /* The messages as of one moment, so that nothing comes between. */
-static int with_messages(struct search *self, int (*work)(struct search *, struct ethos_error *),
+static int with_messages(struct search_index *self,
+                         int (*work)(struct search_index *, struct ethos_error *),
                          struct ethos_error *error)
 {
     sqlite3 *messages = self->db->connection;
@@ -536,17 +541,18 @@ static int with_messages(struct search *self, int (*work)(struct search *, struc
     return code;
 }
 
-int index_catch_up(struct search *self, bool whole, struct ethos_error *error)
+int index_catch_up(struct search_index *self, bool whole, struct ethos_error *error)
 {
     struct state now, then;
     int code = both_states(self, &now, &then, error); // without a lock: nearly always that is all
-    if (code != ETHOS_OK || (!whole && is_same(&now, &then)))
+    if (code != ETHOS_OK || (!whole && is_same_state(&now, &then)))
         return code;
     index_let_go(self);
     code = index_begin(self, self->db->deadline_ms, error);
     if (code == ETHOS_OK)
-        code = index_end(self, with_messages(self, whole ? catch_up_wholly : catch_up, error),
-                         error);
+        code = index_end(
+            self, with_messages(self, whole ? catch_up_wholly : index_missing_messages, error),
+            error);
     if (code != ETHOS_BUSY || self->broken || whole)
         return code;
     log_line(self->db->host, ETHOS_LOG_WARN,
@@ -557,7 +563,7 @@ int index_catch_up(struct search *self, bool whole, struct ethos_error *error)
 /* ---- one by one ------------------------------------------------------------------------------ */
 
 /* A hit that was not as expected: the message of its rowid takes its place. */
-static int refresh(struct search *self, int64_t doc, struct ethos_error *error)
+static int refresh(struct search_index *self, int64_t doc, struct ethos_error *error)
 {
     struct comparison one = {.end = false};
     sqlite3_stmt *statement;
@@ -575,7 +581,7 @@ static int refresh(struct search *self, int64_t doc, struct ethos_error *error)
     return put_right(self, &one, error);
 }
 
-void index_refresh(struct search *self, const int64_t *docs, size_t count)
+void index_refresh(struct search_index *self, const int64_t *docs, size_t count)
 {
     int code = count > 0 ? index_begin(self, 0, NULL) : ETHOS_BUSY;
     if (code != ETHOS_OK)
@@ -585,7 +591,7 @@ void index_refresh(struct search *self, const int64_t *docs, size_t count)
     index_end(self, code, NULL);
 }
 
-int index_compare(struct search *self, uint64_t *out_edited, struct ethos_error *error)
+int index_compare(struct search_index *self, uint64_t *out_edited, struct ethos_error *error)
 {
     struct state now, then;
     uint64_t missing = 0;
@@ -603,6 +609,6 @@ int index_compare(struct search *self, uint64_t *out_edited, struct ethos_error 
         end = comparison.end;
         arena_release(&comparison.arena);
     }
-    return code == ETHOS_OK && missing > 0 && is_same(&now, &then) ? index_break(self, error)
-                                                                   : code;
+    return code == ETHOS_OK && missing > 0 && is_same_state(&now, &then) ? index_break(self, error)
+                                                                         : code;
 }

@@ -21,18 +21,18 @@ struct sum {
     int64_t message, place; /* of the next word */
 };
 
-static uint64_t mix(uint64_t hash, uint64_t number)
+static uint64_t mix_number(uint64_t hash, uint64_t number)
 {
     hash = (hash ^ number) * 0x9E3779B97F4A7C15u;
     return hash ^ hash >> 29;
 }
 
-static void add_word(struct sum *sum, struct ethos_view word)
+static void add_word_to_sum(struct sum *sum, struct ethos_view word)
 {
-    uint64_t hash = mix(mix(0, (uint64_t)sum->message), (uint64_t)sum->place);
+    uint64_t hash = mix_number(mix_number(0, (uint64_t)sum->message), (uint64_t)sum->place);
     for (size_t i = 0; i < word.size; i++)
         hash = (hash ^ (unsigned char)word.data[i]) * 0x100000001B3u;
-    sum->value += mix(hash, word.size);
+    sum->value += mix_number(hash, word.size);
 }
 
 /* ---- the messages ---------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static int take_token(void *arg, int flags, const char *token, int size, int sta
     (void)flags;
     (void)start;
     (void)end;
-    add_word(sum, view_of(token, (size_t)(size < LONGEST ? size : LONGEST)));
+    add_word_to_sum(sum, view_of(token, (size_t)(size < LONGEST ? size : LONGEST)));
     sum->place++;
     return SQLITE_OK;
 }
@@ -124,7 +124,7 @@ static int sum_rows(struct db *self, sqlite3_stmt *statement, uint64_t *out,
         size_t size = (size_t)sqlite3_column_bytes(statement, 0);
         sum.message = sqlite3_column_int64(statement, 1);
         sum.place = sqlite3_column_int64(statement, 2);
-        add_word(&sum, view_of(word, size));
+        add_word_to_sum(&sum, view_of(word, size));
     }
     *out = sum.value;
     return code < 0 ? code : ETHOS_OK;
@@ -149,7 +149,8 @@ static int sum_index(struct db *self, uint64_t *out, struct ethos_error *error)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static int compare(struct db *self, struct splitter *splitter, bool *out, struct ethos_error *error)
+static int compare_with_fulltext(struct db *self, struct splitter *splitter, bool *out,
+                                 struct ethos_error *error)
 {
     uint64_t messages = 0, index = 0;
     int code = sum_messages(self, splitter, &messages, error);
@@ -166,7 +167,7 @@ int fulltext_agrees(struct db *self, bool *out, struct ethos_error *error)
     if (code == ETHOS_OK)
         code = db_exec(self, "BEGIN", "read it", error);
     if (code == ETHOS_OK) {
-        code = compare(self, &splitter, out, error);
+        code = compare_with_fulltext(self, &splitter, out, error);
         for (int i = 0; i < 2 && !sqlite3_get_autocommit(self->connection); i++)
             sqlite3_exec(self->connection, "ROLLBACK", NULL, NULL, NULL); // and its temporary table
     }

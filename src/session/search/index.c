@@ -87,7 +87,7 @@ static const char schema[] =
 
 /* ---- errors and statements ------------------------------------------------------------------- */
 
-int index_break(struct search *self, struct ethos_error *error)
+int index_break(struct search_index *self, struct ethos_error *error)
 {
     int result = sqlite3_errcode(self->connection) & 0xFF;
     if (result == SQLITE_NOMEM)
@@ -100,12 +100,12 @@ int index_break(struct search *self, struct ethos_error *error)
                                                                : sqlite3_errmsg(self->connection));
 }
 
-static bool is_ours(const struct search *self, sqlite3_stmt *statement)
+static bool is_ours(const struct search_index *self, sqlite3_stmt *statement)
 {
     return sqlite3_db_handle(statement) == self->connection;
 }
 
-int index_prepare(struct search *self, enum index_statement which, sqlite3_stmt **out,
+int index_prepare(struct search_index *self, enum index_statement which, sqlite3_stmt **out,
                   struct ethos_error *error)
 {
     bool ask = which >= INDEX_ASK;
@@ -123,7 +123,7 @@ int index_prepare(struct search *self, enum index_statement which, sqlite3_stmt 
     return ETHOS_OK;
 }
 
-int index_step(struct search *self, sqlite3_stmt *statement, struct ethos_error *error)
+int index_step(struct search_index *self, sqlite3_stmt *statement, struct ethos_error *error)
 {
     int result = sqlite3_step(statement);
     if (result == SQLITE_ROW)
@@ -135,7 +135,7 @@ int index_step(struct search *self, sqlite3_stmt *statement, struct ethos_error 
     return result;
 }
 
-int index_run(struct search *self, sqlite3_stmt *statement, struct ethos_error *error)
+int index_run(struct search_index *self, sqlite3_stmt *statement, struct ethos_error *error)
 {
     int code = index_step(self, statement, error);
     if (code < 0)
@@ -144,7 +144,8 @@ int index_run(struct search *self, sqlite3_stmt *statement, struct ethos_error *
     return ETHOS_OK;
 }
 
-static int run_kept(struct search *self, enum index_statement which, struct ethos_error *error)
+static int run_index_statement(struct search_index *self, enum index_statement which,
+                               struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = index_prepare(self, which, &statement, error);
@@ -153,7 +154,7 @@ static int run_kept(struct search *self, enum index_statement which, struct etho
 
 /* ---- one writer ------------------------------------------------------------------------------ */
 
-static int take_lock(struct search *self, uint32_t wait_ms, struct ethos_error *error)
+static int take_lock(struct search_index *self, uint32_t wait_ms, struct ethos_error *error)
 {
     if (self->lock < 0 || lock_wait(self->lock, wait_ms, LOCK_GATE_MS) == 0)
         return ETHOS_OK;
@@ -162,42 +163,42 @@ static int take_lock(struct search *self, uint32_t wait_ms, struct ethos_error *
     return err_set(error, ETHOS_BUSY, "%s is locked", self->path);
 }
 
-static void give_lock(struct search *self)
+static void give_lock(struct search_index *self)
 {
     if (self->lock >= 0)
         os_flock(self->lock, LOCK_UN);
 }
 
-int index_begin(struct search *self, uint32_t wait_ms, struct ethos_error *error)
+int index_begin(struct search_index *self, uint32_t wait_ms, struct ethos_error *error)
 {
     int code = take_lock(self, wait_ms, error);
     if (code != ETHOS_OK)
         return code;
-    code = run_kept(self, INDEX_BEGIN, error);
+    code = run_index_statement(self, INDEX_BEGIN, error);
     if (code != ETHOS_OK)
         give_lock(self);
     return code;
 }
 
-int index_go_on(struct search *self, struct ethos_error *error)
+int index_go_on(struct search_index *self, struct ethos_error *error)
 {
-    int code = run_kept(self, INDEX_COMMIT, error);
-    return code == ETHOS_OK ? run_kept(self, INDEX_BEGIN, error) : code;
+    int code = run_index_statement(self, INDEX_COMMIT, error);
+    return code == ETHOS_OK ? run_index_statement(self, INDEX_BEGIN, error) : code;
 }
 
-int index_end(struct search *self, int code, struct ethos_error *error)
+int index_end(struct search_index *self, int code, struct ethos_error *error)
 {
     if (code == ETHOS_OK)
-        code = run_kept(self, INDEX_COMMIT, error);
+        code = run_index_statement(self, INDEX_COMMIT, error);
     if (code != ETHOS_OK && !sqlite3_get_autocommit(self->connection))
-        run_kept(self, INDEX_ROLLBACK, NULL);
+        run_index_statement(self, INDEX_ROLLBACK, NULL);
     give_lock(self);
     return code;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int number_of(struct search *self, const char *sql, int64_t *out)
+static int read_number(struct search_index *self, const char *sql, int64_t *out)
 {
     sqlite3_stmt *statement = NULL;
     int result = sqlite3_prepare_v2(self->connection, sql, -1, &statement, NULL);
@@ -207,14 +208,14 @@ static int number_of(struct search *self, const char *sql, int64_t *out)
     return result == SQLITE_ROW ? ETHOS_OK : ETHOS_CORRUPT;
 }
 
-static int exec(struct search *self, const char *sql, struct ethos_error *error)
+static int exec(struct search_index *self, const char *sql, struct ethos_error *error)
 {
     if (sqlite3_exec(self->connection, sql, NULL, NULL, NULL) == SQLITE_OK)
         return ETHOS_OK;
     return index_break(self, error);
 }
 
-static int make_tables(struct search *self, struct ethos_error *error)
+static int make_tables(struct search_index *self, struct ethos_error *error)
 {
     char sql[sizeof schema + 100];
     snprintf(sql, sizeof sql, "PRAGMA application_id=%d;PRAGMA user_version=%d;%s", APPLICATION,
@@ -224,26 +225,26 @@ static int make_tables(struct search *self, struct ethos_error *error)
 }
 
 /* Ours and of this version, or still empty; made under the lock, which is given back. */
-static int check_tables(struct search *self, struct ethos_error *error)
+static int check_index_tables(struct search_index *self, struct ethos_error *error)
 {
     int64_t application = 0, version = 0, tables = 0;
-    if (number_of(self, "PRAGMA application_id", &application) != ETHOS_OK ||
-        number_of(self, "PRAGMA user_version", &version) != ETHOS_OK ||
-        number_of(self, "SELECT count(*) FROM sqlite_master", &tables) != ETHOS_OK)
+    if (read_number(self, "PRAGMA application_id", &application) != ETHOS_OK ||
+        read_number(self, "PRAGMA user_version", &version) != ETHOS_OK ||
+        read_number(self, "SELECT count(*) FROM sqlite_master", &tables) != ETHOS_OK)
         return index_break(self, error);
     if (application == APPLICATION && version == VERSION && tables > 0)
         return ETHOS_OK;
     return application == 0 && tables == 0 ? make_tables(self, error) : index_break(self, error);
 }
 
-int index_check_pages(struct search *self, struct ethos_error *error)
+int index_check_pages(struct search_index *self, struct ethos_error *error)
 {
     int64_t sound = 0;
-    int code = number_of(self, "SELECT quick_check='ok' FROM pragma_quick_check(1)", &sound);
+    int code = read_number(self, "SELECT quick_check='ok' FROM pragma_quick_check(1)", &sound);
     return code == ETHOS_OK && sound ? ETHOS_OK : index_break(self, error);
 }
 
-static int settle(struct search *self, struct ethos_error *error)
+static int prepare_index_write(struct search_index *self, struct ethos_error *error)
 {
     const struct db *db = self->db;
     sqlite3_busy_timeout(self->connection, (int)(db->deadline_ms % INT_MAX));
@@ -255,7 +256,7 @@ static int settle(struct search *self, struct ethos_error *error)
                     error);
     if (code == ETHOS_OK && self->path && !db->network)
         code = exec(self, "PRAGMA journal_mode=WAL", error);
-    return code == ETHOS_OK ? check_tables(self, error) : code;
+    return code == ETHOS_OK ? check_index_tables(self, error) : code;
 }
 
 /* The directory of sessions.db and a name; from malloc. */
@@ -276,7 +277,7 @@ bool index_exists(const struct db *self)
 }
 
 /* Nobody but the owner reads it: SQLite gives what belongs to a file the mode of that file. */
-static int make_file(const struct search *self)
+static int create_index_file(const struct search_index *self)
 {
     int fd = os_openat(AT_FDCWD, self->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd >= 0)
@@ -285,7 +286,7 @@ static int make_file(const struct search *self)
 }
 
 /* False where nothing can be written. */
-static bool open_lock(struct search *self)
+static bool open_lock(struct search_index *self)
 {
     char *path = path_of(self->db, INDEX_FILE "-lock");
     self->path = path_of(self->db, INDEX_FILE);
@@ -295,41 +296,41 @@ static bool open_lock(struct search *self)
     return self->lock >= 0;
 }
 
-static int connect(struct search *self, struct ethos_error *error)
+static int connect_index(struct search_index *self, struct ethos_error *error)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX |
                       SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
-    if (make_file(self) != 0)
+    if (create_index_file(self) != 0)
         return ETHOS_UNSUPPORTED;
     int result = sqlite3_open_v2(self->path, &self->connection, flags, NULL);
     if ((result & 0xFF) == SQLITE_NOMEM)
         return err_nomem(error);
     if (result != SQLITE_OK || sqlite3_db_readonly(self->connection, "main") == 1)
         return ETHOS_UNSUPPORTED;
-    return settle(self, error);
+    return prepare_index_write(self, error);
 }
 
 /* ETHOS_UNSUPPORTED where nothing can be written. */
-static int open_file(struct search *self, struct ethos_error *error)
+static int open_index_file(struct search_index *self, struct ethos_error *error)
 {
     if (!open_lock(self))
         return ETHOS_UNSUPPORTED;
     int code = take_lock(self, self->db->deadline_ms, error);
     if (code != ETHOS_OK)
         return code;
-    code = connect(self, error);
+    code = connect_index(self, error);
     give_lock(self);
     return code;
 }
 
-static void shut(struct search *self)
+static void shut(struct search_index *self)
 {
     db_disconnect(&self->connection, self->kept, INDEX_STATEMENTS, &self->lock);
     free(self->path);
     self->path = NULL;
 }
 
-static int open_memory(struct search *self, struct ethos_error *error)
+static int open_memory(struct search_index *self, struct ethos_error *error)
 {
     shut(self);
     log_line(self->db->host, ETHOS_LOG_WARN,
@@ -339,17 +340,17 @@ static int open_memory(struct search *self, struct ethos_error *error)
                             SQLITE_OPEN_EXRESCODE,
                         NULL) != SQLITE_OK)
         return index_break(self, error);
-    return settle(self, error);
+    return prepare_index_write(self, error);
 }
 
 int index_open(struct db *db, bool in_memory, struct ethos_error *error)
 {
-    struct search *self = calloc(1, sizeof *self);
+    struct search_index *self = calloc(1, sizeof *self);
     if (!self)
         return err_nomem(error);
-    *self = (struct search){.db = db, .lock = -1};
+    *self = (struct search_index){.db = db, .lock = -1};
     db->search = self;
-    int code = in_memory ? ETHOS_UNSUPPORTED : open_file(self, error);
+    int code = in_memory ? ETHOS_UNSUPPORTED : open_index_file(self, error);
     if (code == ETHOS_UNSUPPORTED)
         code = open_memory(self, error);
     if (code != ETHOS_OK && !self->broken)
@@ -366,7 +367,7 @@ void index_close(struct db *db)
     db->search = NULL;
 }
 
-bool index_has_moved(const struct search *self)
+bool index_has_moved(const struct search_index *self)
 {
     int moved = 0;
     if (self->path)
@@ -374,7 +375,7 @@ bool index_has_moved(const struct search *self)
     return moved != 0;
 }
 
-static void remove_files(const struct search *self)
+static void remove_files(const struct search_index *self)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
@@ -388,7 +389,7 @@ static void remove_files(const struct search *self)
 
 void index_discard(struct db *db)
 {
-    struct search *self = db->search;
+    struct search_index *self = db->search;
     if (self && self->path && self->lock >= 0 && !index_has_moved(self) &&
         take_lock(self, db->deadline_ms, NULL) == ETHOS_OK) {
         remove_files(self);
@@ -410,7 +411,7 @@ void index_shard_row(sqlite3_stmt *statement, struct index_shard *out)
     out->newest = sqlite3_column_int64(statement, 5);
 }
 
-int index_last_shard(struct search *self, struct index_shard *out, struct ethos_error *error)
+int index_last_shard(struct search_index *self, struct index_shard *out, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = index_prepare(self, INDEX_LAST_SHARD, &statement, error);
@@ -424,7 +425,8 @@ int index_last_shard(struct search *self, struct index_shard *out, struct ethos_
     return code < 0 ? code : ETHOS_OK;
 }
 
-int index_put_shard(struct search *self, const struct index_shard *shard, struct ethos_error *error)
+int index_put_shard(struct search_index *self, const struct index_shard *shard,
+                    struct ethos_error *error)
 {
     const int64_t values[] = {shard->shard, shard->docs,   shard->gone,
                               shard->words, shard->oldest, shard->newest};
@@ -437,7 +439,7 @@ int index_put_shard(struct search *self, const struct index_shard *shard, struct
     return index_run(self, statement, error);
 }
 
-int index_get_block(struct search *self, int64_t number, struct index_block *out,
+int index_get_block(struct search_index *self, int64_t number, struct index_block *out,
                     struct ethos_error *error)
 {
     sqlite3_stmt *statement;
@@ -458,7 +460,7 @@ int index_get_block(struct search *self, int64_t number, struct index_block *out
     return code < 0 ? code : ETHOS_OK;
 }
 
-int index_put_block(struct search *self, int64_t number, const struct index_block *block,
+int index_put_block(struct search_index *self, int64_t number, const struct index_block *block,
                     struct ethos_error *error)
 {
     sqlite3_stmt *statement;
@@ -493,7 +495,7 @@ void index_set_entry(struct index_block *block, size_t at, struct index_message 
 /* ---- staying as of now ----------------------------------------------------------------------- */
 
 /* A statement that is under way keeps its connection from looking for what is new. */
-int index_hold(struct search *self, struct ethos_error *error)
+int index_hold(struct search_index *self, struct ethos_error *error)
 {
     static const enum index_statement holds[] = {INDEX_HOLD, ASK_HOLD};
     for (size_t i = 0; i < 2; i++) {
@@ -509,7 +511,7 @@ int index_hold(struct search *self, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-void index_let_go(struct search *self)
+void index_let_go(struct search_index *self)
 {
     sqlite3_reset(self->kept[INDEX_HOLD]);
     sqlite3_reset(self->kept[ASK_HOLD]);

@@ -83,7 +83,7 @@ struct index_gain {
     int64_t touched, messages, words;
 };
 
-struct search {
+struct search_index {
     struct db *db;
     sqlite3 *connection;
     char *path;    /* NULL: in memory */
@@ -108,31 +108,31 @@ void index_close(struct db *self);
 void index_discard(struct db *self);
 
 /* Whether the file that is open has lost its name. */
-bool index_has_moved(const struct search *self);
+bool index_has_moved(const struct search_index *self);
 
 /* A kept statement, reset. */
-int index_prepare(struct search *self, enum index_statement which, sqlite3_stmt **out,
+int index_prepare(struct search_index *self, enum index_statement which, sqlite3_stmt **out,
                   struct ethos_error *error);
 
 /* SQLITE_ROW or SQLITE_DONE, or a code of ours, which is negative. Done: it is reset. */
-int index_step(struct search *self, sqlite3_stmt *statement, struct ethos_error *error);
-int index_run(struct search *self, sqlite3_stmt *statement, struct ethos_error *error);
+int index_step(struct search_index *self, sqlite3_stmt *statement, struct ethos_error *error);
+int index_run(struct search_index *self, sqlite3_stmt *statement, struct ethos_error *error);
 
 /* Broken unless SQLite finds its pages sound. */
-int index_check_pages(struct search *self, struct ethos_error *error);
+int index_check_pages(struct search_index *self, struct ethos_error *error);
 
 /* The index is not what it should be; sets broken, unless it is for lack of memory or of a turn. */
-int index_break(struct search *self, struct ethos_error *error);
+int index_break(struct search_index *self, struct ethos_error *error);
 
 /*
  * A write: the lock, BEGIN; then commit or roll back, unlock. ETHOS_BUSY past wait_ms, which is no
  * fault of the index.
  */
-int index_begin(struct search *self, uint32_t wait_ms, struct ethos_error *error);
-int index_end(struct search *self, int code, struct ethos_error *error);
+int index_begin(struct search_index *self, uint32_t wait_ms, struct ethos_error *error);
+int index_end(struct search_index *self, int code, struct ethos_error *error);
 
 /* Commits what there is and begins again, without letting others in. */
-int index_go_on(struct search *self, struct ethos_error *error);
+int index_go_on(struct search_index *self, struct ethos_error *error);
 
 /* ---- shards --------------------------------------------------------------------------------- */
 
@@ -143,8 +143,8 @@ struct index_shard {
 };
 
 /* The last one; docs 0 and shard 0 when there is none. */
-int index_last_shard(struct search *self, struct index_shard *out, struct ethos_error *error);
-int index_put_shard(struct search *self, const struct index_shard *shard,
+int index_last_shard(struct search_index *self, struct index_shard *out, struct ethos_error *error);
+int index_put_shard(struct search_index *self, const struct index_shard *shard,
                     struct ethos_error *error);
 void index_shard_row(sqlite3_stmt *statement, struct index_shard *out);
 
@@ -162,9 +162,9 @@ struct index_block {
 };
 
 /* Empty when there is none. */
-int index_get_block(struct search *self, int64_t number, struct index_block *out,
+int index_get_block(struct search_index *self, int64_t number, struct index_block *out,
                     struct ethos_error *error);
-int index_put_block(struct search *self, int64_t number, const struct index_block *block,
+int index_put_block(struct search_index *self, int64_t number, const struct index_block *block,
                     struct ethos_error *error);
 
 /* INDEX_GONE for those that a block has not. */
@@ -177,23 +177,23 @@ void index_set_entry(struct index_block *block, size_t at, struct index_message 
  * Adds what sessions.db has and the index has not. whole: also compares all it has, else only some.
  * When another program does so past the deadline, the log says so, and the index stays behind.
  */
-int index_catch_up(struct search *self, bool whole, struct ethos_error *error);
+int index_catch_up(struct search_index *self, bool whole, struct ethos_error *error);
 
 /*
  * Reads all of it beside the messages and writes nothing; *out_edited: those that read otherwise now.
  * What is damaged, or lacks a message without having to catch up, is broken.
  */
-int index_compare(struct search *self, uint64_t *out_edited, struct ethos_error *error);
+int index_compare(struct search_index *self, uint64_t *out_edited, struct ethos_error *error);
 
 /* Compares these messages anew; not when others are writing. Failing does no harm. */
-void index_refresh(struct search *self, const int64_t *docs, size_t count);
+void index_refresh(struct search_index *self, const int64_t *docs, size_t count);
 
 /*
  * Until it is let go, the index and the messages stay as of now for this connection, and asking
  * them is cheaper.
  */
-int index_hold(struct search *self, struct ethos_error *error);
-void index_let_go(struct search *self);
+int index_hold(struct search_index *self, struct ethos_error *error);
+void index_let_go(struct search_index *self);
 
 /* A time as stored, in ms; what is no time is 0. */
 int64_t index_time(const char *text);

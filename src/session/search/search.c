@@ -23,7 +23,7 @@
 #define DISCARDS 3 /* of an index that others make at the same time */
 
 /* One search under way. */
-struct run {
+struct running_search {
     struct db *db;
     struct search_show show;
     int64_t *stale; /* numbers of messages that are no more, or read otherwise now */
@@ -33,23 +33,25 @@ struct run {
 
 /* ---- one hit --------------------------------------------------------------------------------- */
 
-static bool same(const char *wanted, const char *is)
+static bool is_same_text(const char *wanted, const char *is)
 {
     return !wanted || (is && strcmp(wanted, is) == 0);
 }
 
 /* What was asked besides the words, as the message is now. */
-static bool is_within(const struct run *run, const struct ethos_message *message,
-                      const struct ethos_session *session)
+static bool matches_conditions(const struct running_search *run,
+                               const struct ethos_message *message,
+                               const struct ethos_session *session)
 {
     const struct ethos_search *search = run->show.search;
     int64_t time = index_time(message->timestamp);
-    return same(search->session, message->session) && same(search->role, message->role) &&
+    return is_same_text(search->session, message->session) &&
+           is_same_text(search->role, message->role) &&
            form_within(search->working_dir, session->working_dir) && time >= run->show.since &&
            time <= run->show.until && people_has(&run->people, message->session);
 }
 
-static int note_stale(struct run *run, int64_t doc, struct ethos_error *error)
+static int note_stale(struct running_search *run, int64_t doc, struct ethos_error *error)
 {
     int64_t *stale = arena_grow(&run->show.arena, run->stale, run->stale_count,
                                 &run->stale_capacity, sizeof *stale);
@@ -61,7 +63,7 @@ static int note_stale(struct run *run, int64_t doc, struct ethos_error *error)
 }
 
 /* The statement stands on a message and its session; sum: of its text when it was indexed. */
-static int show_row(struct run *run, sqlite3_stmt *statement, int64_t doc, int64_t sum,
+static int show_row(struct running_search *run, sqlite3_stmt *statement, int64_t doc, int64_t sum,
                     struct ethos_error *error)
 {
     struct ethos_message message = {0};
@@ -77,7 +79,7 @@ static int show_row(struct run *run, sqlite3_stmt *statement, int64_t doc, int64
         code = note_stale(run, doc, error);
     if ((sqlite3_errcode(sqlite3_db_handle(statement)) & 0xFF) == SQLITE_NOMEM)
         return err_nomem(error); // a column that was not read would look like one that is empty
-    if (code != ETHOS_OK || hidden || !is_within(run, &message, &session))
+    if (code != ETHOS_OK || hidden || !matches_conditions(run, &message, &session))
         return code;
     code = people_fill(run->db, &session, error);
     if (code != ETHOS_OK)
@@ -86,9 +88,9 @@ static int show_row(struct run *run, sqlite3_stmt *statement, int64_t doc, int64
 }
 
 /* Reads the message that the index proposes. */
-static int look_at(struct run *run, int64_t doc, struct ethos_error *error)
+static int read_candidate(struct running_search *run, int64_t doc, struct ethos_error *error)
 {
-    struct search *index = run->db->search;
+    struct search_index *index = run->db->search;
     sqlite3_stmt *known, *statement;
     int code = index_prepare(index, INDEX_DOC, &known, error);
     if (code == ETHOS_OK)
@@ -117,7 +119,7 @@ static int look_at(struct run *run, int64_t doc, struct ethos_error *error)
 
 static int by_fit(const void *a, const void *b)
 {
-    const struct find_one *left = a, *right = b;
+    const struct candidate_message *left = a, *right = b;
     if (left->rank != right->rank)
         return left->rank < right->rank ? 1 : -1;
     if (left->score != right->score)
@@ -127,19 +129,21 @@ static int by_fit(const void *a, const void *b)
     return (left->doc < right->doc) - (left->doc > right->doc);
 }
 
-static int show_found(struct run *run, struct find *find, struct ethos_error *error)
+static int show_found(struct running_search *run, struct candidate_search *find,
+                      struct ethos_error *error)
 {
     int code = ETHOS_OK;
     if (!run->show.search->newest && find->found_count)
         qsort(find->found, find->found_count, sizeof *find->found, by_fit);
     for (size_t i = 0; code == ETHOS_OK && i < find->found_count && !search_show_full(&run->show);
          i++)
-        code = look_at(run, find->found[i].doc, error);
+        code = read_candidate(run, find->found[i].doc, error);
     return code;
 }
 
 /* The sessions of the directories. */
-static int list_folder(struct run *run, struct find *find, struct ethos_error *error)
+static int list_folder(struct running_search *run, struct candidate_search *find,
+                       struct ethos_error *error)
 {
     size_t capacity = 0;
     sqlite3_stmt *statement;
@@ -166,7 +170,8 @@ static int list_folder(struct run *run, struct find *find, struct ethos_error *e
 }
 
 /* Window after window of what can be ranked, until enough was shown. The first is there. */
-static int show_windows(struct run *run, struct find *find, struct ethos_error *error)
+static int show_windows(struct running_search *run, struct candidate_search *find,
+                        struct ethos_error *error)
 {
     int code = ETHOS_OK;
     while (find->found_count > 0) {
@@ -183,9 +188,10 @@ static int show_windows(struct run *run, struct find *find, struct ethos_error *
 }
 
 /* Those that are as they were typed, and older than all that can be ranked. */
-static int show_best(struct run *run, const struct find *find, struct ethos_error *error)
+static int show_best(struct running_search *run, const struct candidate_search *find,
+                     struct ethos_error *error)
 {
-    struct find *best = arena_alloc(&run->show.arena, sizeof *best);
+    struct candidate_search *best = arena_alloc(&run->show.arena, sizeof *best);
     if (!best)
         return err_nomem(error);
     find_best_of(find, best);
@@ -193,19 +199,19 @@ static int show_best(struct run *run, const struct find *find, struct ethos_erro
     return code == ETHOS_OK ? show_windows(run, best, error) : code;
 }
 
-static int show_all(struct run *run, struct ethos_error *error)
+static int show_all(struct running_search *run, struct ethos_error *error)
 {
-    struct find *find = arena_alloc(&run->show.arena, sizeof *find);
+    struct candidate_search *find = arena_alloc(&run->show.arena, sizeof *find);
     if (!find)
         return err_nomem(error);
-    *find = (struct find){.index = run->db->search,
-                          .arena = &run->show.arena,
-                          .query = &run->show.query,
-                          .session = run->show.search->session,
-                          .role = run->show.search->role,
-                          .people = &run->people,
-                          .since = run->show.since,
-                          .until = run->show.until};
+    *find = (struct candidate_search){.index = run->db->search,
+                                      .arena = &run->show.arena,
+                                      .query = &run->show.query,
+                                      .session = run->show.search->session,
+                                      .role = run->show.search->role,
+                                      .people = &run->people,
+                                      .since = run->show.since,
+                                      .until = run->show.until};
     int code = run->show.search->working_dir ? list_folder(run, find, error) : ETHOS_OK;
     if (code != ETHOS_OK || (run->show.search->working_dir && find->folder_count == 0))
         return code;
@@ -228,9 +234,9 @@ static int open_index(struct db *self, bool in_memory, struct ethos_error *error
     return self->search ? ETHOS_OK : index_open(self, in_memory, error);
 }
 
-typedef int work_fn(struct run *run, struct ethos_error *error);
+typedef int work_fn(struct running_search *run, struct ethos_error *error);
 
-static int with_index(struct run *run, work_fn *work, struct ethos_error *error)
+static int with_index(struct running_search *run, work_fn *work, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (int attempt = 0; attempt < 3; attempt++) {
@@ -244,9 +250,9 @@ static int with_index(struct run *run, work_fn *work, struct ethos_error *error)
     return code;
 }
 
-static int catch_up_and_show(struct run *run, struct ethos_error *error)
+static int catch_up_and_show(struct running_search *run, struct ethos_error *error)
 {
-    struct search *index = run->db->search;
+    struct search_index *index = run->db->search;
     int code = index_hold(index, error);
     if (code == ETHOS_OK)
         code = index_catch_up(index, false, error);
@@ -258,12 +264,12 @@ static int catch_up_and_show(struct run *run, struct ethos_error *error)
     return code;
 }
 
-static int catch_up_wholly(struct run *run, struct ethos_error *error)
+static int catch_up_wholly(struct running_search *run, struct ethos_error *error)
 {
     return index_catch_up(run->db->search, true, error);
 }
 
-static int settle_file(struct run *run, struct ethos_error *error)
+static int settle_file(struct running_search *run, struct ethos_error *error)
 {
     // What is kept in memory is gone with this program.
     return run->db->search->path ? index_catch_up(run->db->search, false, error) : ETHOS_OK;
@@ -272,7 +278,7 @@ static int settle_file(struct run *run, struct ethos_error *error)
 /* ---- from outside ---------------------------------------------------------------------------- */
 
 /* What the search found out about the index is put right, when nobody waits for it. */
-static void tidy(struct run *run)
+static void tidy(struct running_search *run)
 {
     if (run->db->search && !run->db->search->broken)
         index_refresh(run->db->search, run->stale, run->stale_count);
@@ -281,7 +287,7 @@ static void tidy(struct run *run)
 int search_run(struct db *self, const struct ethos_search *search, ethos_hit_fn *each, void *arg,
                struct ethos_error *error)
 {
-    struct run run = {.db = self};
+    struct running_search run = {.db = self};
     int code = search_show_begin(&run.show, search, self->host->now_ms(self->host->arg), each, arg,
                                  error);
     if (code == ETHOS_OK && run.show.query.count > 0) {
@@ -299,7 +305,7 @@ int search_run(struct db *self, const struct ethos_search *search, ethos_hit_fn 
 
 static int run_without_query(struct db *self, work_fn *work, struct ethos_error *error)
 {
-    struct run run = {.db = self};
+    struct running_search run = {.db = self};
     int code = db_ready(self, false, error);
     return code == ETHOS_OK ? with_index(&run, work, error) : code;
 }
@@ -315,7 +321,7 @@ int search_settle(struct db *self, struct ethos_error *error)
 }
 
 /* Damage is an answer, not an error. */
-static int look_at_index(struct db *self, struct search_state *out, struct ethos_error *error)
+static int inspect_index(struct db *self, struct search_state *out, struct ethos_error *error)
 {
     int code = open_index(self, false, error);
     if (code == ETHOS_OK && self->search->path) {
@@ -333,7 +339,7 @@ int search_check(struct db *self, bool fix, struct search_state *out, struct eth
     *out = (struct search_state){.damaged = false};
     if (!index_exists(self))
         return ETHOS_OK;
-    int code = look_at_index(self, out, error);
+    int code = inspect_index(self, out, error);
     if (out->damaged && fix)
         index_discard(self);
     else if (out->damaged)
