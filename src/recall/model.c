@@ -1,5 +1,5 @@
 /*
- * model.c: mapping the files of a model.
+ * model.c: maps the files of a model.
  */
 #include "recall/model.h"
 
@@ -16,7 +16,7 @@
 #include "base/system/os.h"
 #include "base/view.h"
 
-#define ID_BYTES 4096 /* of each file that tell models apart */
+#define ID_BYTES 4096 /* bytes of each file that identify the model */
 
 static int map_model_file(const char *folder, const char *name, struct ethos_view *out,
                           struct ethos_error *error)
@@ -25,7 +25,7 @@ static int map_model_file(const char *folder, const char *name, struct ethos_vie
     struct stat info;
     int code = ETHOS_OK;
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-        return err_set(error, ETHOS_LIMIT, "%s: too long a path", folder);
+        return err_set(error, ETHOS_LIMIT, "%s: the path is too long", folder);
     CLEANUP_FD int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return err_errno(error, errno, path);
