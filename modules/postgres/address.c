@@ -103,7 +103,7 @@ int pg_addresses_find(struct pg_addresses *self, struct pg_link *link, int64_t u
         return ETHOS_OK;
     int problem = add_hosts(self, view_str(host), view_str(port), until);
     if (problem) {
-        snprintf(reason, sizeof reason, "no address of %s: %s", host, gai_strerror(problem));
+        snprintf(reason, sizeof reason, "cannot resolve %s: %s", host, gai_strerror(problem));
         pg_note(link, "", reason);
         return pg_error(link, error);
     }

@@ -32,7 +32,7 @@ static void check_server(const struct pg_store *self, const struct pg_report *re
         snprintf(problem, sizeof problem, "PostgreSQL %" PRId64 " is older than %d",
                  facts->server / 10000, PG_LEAST_SERVER / 10000);
         report_pg_finding(report, ETHOS_FINDING_WARNING, "postgres server", problem,
-                          "move the database to a newer server: pg_upgrade");
+                          "upgrade the server: pg_upgrade");
     }
     if (facts->standby || facts->read_only)
         report_pg_finding(report, ETHOS_FINDING_ERROR, "postgres server",
@@ -60,8 +60,8 @@ static void check_pooler(const struct pg_store *self, const struct pg_report *re
 {
     if (self->link.facts.pooled && self->settings.direct.count == 0)
         report_pg_finding(report, ETHOS_FINDING_WARNING, "postgres connection",
-                          "a pooler stands before the server: changes of others are seen late",
-                          "set memory.options.directUrl to the server itself");
+                          "the connection goes through a pooler: changes by others are seen late",
+                          "set memory.options.directUrl to the server's own address");
 }
 
 static bool is_near(const char *host)
@@ -75,7 +75,7 @@ static void check_encryption(const struct pg_store *self, const struct pg_report
     PGconn *conn = self->link.conn;
     if (!PQsslInUse(conn) && !PQgssEncInUse(conn) && !is_near(PQhost(conn)))
         report_pg_finding(report, ETHOS_FINDING_WARNING, "postgres connection",
-                          "it is not encrypted, and the server is another machine",
+                          "the connection to another machine is not encrypted",
                           "set memory.options.sslmode: verify-full and sslrootcert");
 }
 
@@ -102,7 +102,7 @@ static void check_rights(const struct pg_store *self, const PGresult *result,
              " ON ALL TABLES IN SCHEMA %s TO \"%s\";",
              schema, role, schema, role);
     report_pg_finding(report, ETHOS_FINDING_ERROR, "postgres rights",
-                      "the role may not read and write every table", remedy);
+                      "the role cannot read and write every table", remedy);
 }
 
 static void check_clock(const struct pg_store *self, const PGresult *result, int64_t before_ms,

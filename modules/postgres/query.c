@@ -342,10 +342,11 @@ int pg_ask(struct pg_link *self, enum pg_statement which, const struct pg_params
 
 int pg_not_known(const char *subject, const char *reason, struct ethos_error *error)
 {
-    int code = err_set(error, ETHOS_IO, "%s: whether it was changed is not known: %s", subject,
-                       reason);
+    int code = err_set(error, ETHOS_IO, "%s: it is unknown whether the change was made: %s",
+                       subject, reason);
     return err_hint(error, code,
-                    "look before you repeat it; with the same operation id it is safe");
+                    "check the text before you repeat the change; repeating it with the same "
+                    "operation id is safe");
 }
 
 /* One line. Whatever holds the password is not shown at all. */
@@ -422,7 +423,7 @@ int pg_error(const struct pg_link *self, struct ethos_error *error)
         return missing_right(self, error);
     if (!*self->sqlstate) {
         int code = err_set(error, ETHOS_BUSY, "postgres: %s", self->message);
-        return err_hint(error, code, "is the server there? see memory.options.url");
+        return err_hint(error, code, "is the server running? check memory.options.url");
     }
     if (i == sizeof meanings / sizeof *meanings)
         return err_set(error, ETHOS_IO, "postgres: %s (%s)", self->message, self->sqlstate);
@@ -453,8 +454,8 @@ int pg_connect_error(struct pg_link *self, struct ethos_error *error)
     char state[6];
     const char *reason = find_state(message, state);
     if (!*state && PQconnectionNeedsPassword(self->conn)) {
-        int code = err_set(error, ETHOS_DENIED, "postgres: the server wants a password");
-        return err_hint(error, code, "name its file: memory.options.passwordFile");
+        int code = err_set(error, ETHOS_DENIED, "postgres: the server requires a password");
+        return err_hint(error, code, "set memory.options.passwordFile");
     }
     bool odd = strstr(message, "invalid response"), // nobody who speaks of TLS
         tls = !*state && !odd && (strstr(message, "SSL") || strstr(message, "certificate"));
@@ -462,5 +463,5 @@ int pg_connect_error(struct pg_link *self, struct ethos_error *error)
     if (!tls)
         return pg_error(self, error);
     int code = err_set(error, ETHOS_DENIED, "postgres: %s", self->message);
-    return err_hint(error, code, "see memory.options.sslmode, sslrootcert, sslcert, sslkey");
+    return err_hint(error, code, "check memory.options.sslmode, sslrootcert, sslcert, sslkey");
 }

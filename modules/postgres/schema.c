@@ -314,9 +314,9 @@ static bool is_missing(const struct pg_link *self)
 static int too_new(const struct pg_link *self, int64_t version, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_UNSUPPORTED,
-                       "postgres: schema %s has version %lld, this program knows %lld",
+                       "postgres: schema %s has version %lld; this program supports %lld",
                        self->settings->schema, (long long)version, (long long)VERSION);
-    return err_hint(error, code, "install the newer ethos that made it");
+    return err_hint(error, code, "install the newer ethos that created it");
 }
 
 /* The right to create is the one that is missing, if any. */
@@ -331,7 +331,8 @@ static int cannot_make(const struct pg_link *self, int64_t version, struct ethos
                            "postgres: schema %s has version %lld, %lld is needed, and role %s: %s",
                            self->settings->schema, (long long)version, (long long)VERSION, role,
                            self->message);
-        return err_hint(error, code, "let the role that owns it use this version of ethos once");
+        return err_hint(error, code,
+                        "run this version of ethos once as the role that owns the schema");
     }
     int code = err_set(error, ETHOS_DENIED, "postgres: there is no schema %s, and role %s: %s",
                        self->settings->schema, role, self->message);

@@ -150,7 +150,7 @@ static int check_words(const struct session_terms_check *check, struct ethos_err
     snprintf(problem, sizeof problem, "the words of %" PRId64 " message%s are not as they read",
              wrong, wrong == 1 ? "" : "s");
     report_session_finding(check, check->fix ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, problem,
-                           check->fix ? "put right" : "ethos doctor --fix puts it right");
+                           check->fix ? "put right" : "ethos doctor --fix repairs it");
     return ETHOS_OK;
 }
 

@@ -37,7 +37,7 @@ int pg_fork(struct ethos_sessions *sessions, const char *id, char out_id[ETHOS_U
             break;
     }
     if (code == ETHOS_EXISTS)
-        return err_set(error, ETHOS_BUSY, "%s: too many forks at this moment", id);
+        return err_set(error, ETHOS_BUSY, "%s: too many forks at the same time", id);
     if (code == ETHOS_OK && change.outcome == PG_NO_SESSION)
         return form_no_session(id, error);
     if (code == ETHOS_OK)
@@ -68,7 +68,7 @@ int pg_prune(struct ethos_sessions *sessions, const char *before, int dry_run, u
     struct pg_change change;
     char time[CLOCK_ISO_SIZE];
     int code = before ? form_time(before, pg_sessions_now(self), time, error)
-                      : err_set(error, ETHOS_INVALID, "a time before which to prune is missing");
+                      : err_set(error, ETHOS_INVALID, "the time before which to prune is missing");
     if (code == ETHOS_OK && dry_run)
         return count_old(self, time, out_count, error);
     if (code == ETHOS_OK)

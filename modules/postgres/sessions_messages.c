@@ -229,7 +229,7 @@ static int name_taken(struct pg_sessions *self, const struct session_change *tal
     return form_message_exists(at < talk->count ? talk->messages[at].id : "(made here)", error);
 }
 
-/* One attempt: ETHOS_OK and PG_STALE when somebody else was faster. */
+/* One attempt: ETHOS_OK and PG_STALE when another program changed it first. */
 static int try_change(struct pg_sessions *self, struct session_change *talk,
                       struct pg_change *change, struct said *said, const char *now,
                       struct ethos_error *error)
@@ -277,7 +277,7 @@ static int append_or_replace(struct pg_sessions *self, struct session_change *ta
     }
     said_release(&said);
     if (code == ETHOS_OK && change.outcome == PG_STALE)
-        return err_set(error, ETHOS_BUSY, "%s: others change it all the time", talk->id);
+        return err_set(error, ETHOS_BUSY, "%s: others keep changing it", talk->id);
     if (code == ETHOS_OK && out_hidden)
         *out_hidden = (uint64_t)change.count;
     return code;

@@ -278,9 +278,9 @@ int pg_sessions_purge(struct ethos_sessions *sessions, const struct ethos_match 
             code = erase(pg_sessions_of(sessions), error);
     }
     if (code == ETHOS_OK && !dry_run && found > 0)
-        code = err_hint(error,
-                        err_set(error, ETHOS_BUSY, "postgres: somebody keeps writing this text"),
-                        "stop whatever writes it, then try again");
+        code = err_hint(
+            error, err_set(error, ETHOS_BUSY, "postgres: another program keeps writing this text"),
+            "stop the program that writes it, then try again");
     *out_purge = total;
     return code;
 }

@@ -80,9 +80,9 @@ static int copy_option(struct pg_target *target, const char *option, const PQcon
         if (!given->val || !*given->val)
             continue;
         if (strchr(given->dispchar, '*')) {
-            int code = err_set(error, ETHOS_INVALID, "memory.options.%s: holds a password", option);
-            return err_hint(error, code,
-                            "leave it out; name its file: memory.options.passwordFile");
+            int code = err_set(error, ETHOS_INVALID, "memory.options.%s: contains a password",
+                               option);
+            return err_hint(error, code, "leave it out; set memory.options.passwordFile");
         }
         if (set(target, given->keyword, given->val) != ETHOS_OK)
             return err_nomem(error);
@@ -145,11 +145,12 @@ static int read_schema(struct pg_settings *self, const char *name, struct ethos_
         memcpy(self->schema, name, size + 1);
         return ETHOS_OK;
     }
-    int code = err_set(error, ETHOS_INVALID, "memory.options.schema: '%s' cannot name a schema",
-                       name);
-    return err_hint(error, code,
-                    "use at most %d of a-z, 0-9 and _, no digit first, none of the server's own",
-                    PG_MAX_SCHEMA);
+    int code = err_set(error, ETHOS_INVALID,
+                       "memory.options.schema: '%s' is not a valid schema name", name);
+    return err_hint(
+        error, code,
+        "use at most %d of a-z, 0-9 and _, not beginning with a digit, and no reserved name",
+        PG_MAX_SCHEMA);
 }
 
 static int read_ms(const struct ethos_setup *setup, const char *option, uint32_t *out,

@@ -54,7 +54,7 @@ static void say_down(struct pg_store *self, const char *why)
     if (self->watch.told_down)
         return;
     self->watch.told_down = true;
-    snprintf(line, sizeof line, "postgres: not listening for changes, trying again: %s", why);
+    snprintf(line, sizeof line, "postgres: cannot listen for changes, retrying: %s", why);
     self->host->log(self->host->arg, ETHOS_LOG_WARN, line);
 }
 

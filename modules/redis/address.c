@@ -52,9 +52,10 @@ static int parse_socket(struct ethos_view rest, struct redis_place *out, struct 
     struct ethos_view path = rest, option = cut_after_last(&path, '?');
     if (option.data && (!view_starts(option, VIEW("db=")) ||
                         !take_number(view_from(option, 3), 0, MAX_DB, out->db, sizeof out->db)))
-        return refuse_address(error, "after the ? stands db= and a number");
+        return refuse_address(error, "only db= and a number may follow the ?");
     if (!copy_address_part(path, out->path, sizeof out->path) || path.data[0] != '/')
-        return refuse_address(error, "the path of a socket is absolute and at most 107 bytes long");
+        return refuse_address(error,
+                              "the path of a socket must be absolute and at most 107 bytes long");
     snprintf(out->shown, sizeof out->shown, "unix:%s", out->path);
     return ETHOS_OK;
 }
@@ -62,13 +63,13 @@ static int parse_socket(struct ethos_view rest, struct redis_place *out, struct 
 static int parse_host(struct ethos_view rest, struct redis_place *out, struct ethos_error *error)
 {
     if (memchr(rest.data, '@', rest.size)) {
-        refuse_address(error, "user and password do not belong into the address");
+        refuse_address(error, "the address must not contain user and password");
         return err_hint(error, ETHOS_INVALID,
                         "memory.options.user and memory.options.passwordFile");
     }
     struct ethos_view host = rest, db = cut_after_last(&host, '/');
     if (db.size && !take_number(db, 0, MAX_DB, out->db, sizeof out->db))
-        return refuse_address(error, "after the host stands the number of a database");
+        return refuse_address(error, "only the number of a database may follow the host");
     struct ethos_view port = {0};
     bool bracketed = view_ends(host, VIEW("]"));
     if (!bracketed)
@@ -78,7 +79,7 @@ static int parse_host(struct ethos_view rest, struct redis_place *out, struct et
     if (view_starts(host, VIEW("[")) && view_ends(host, VIEW("]")))
         host = view_of(host.data + 1, host.size - 2);
     if (!copy_address_part(host, out->host, sizeof out->host))
-        return refuse_address(error, "there is no host in it");
+        return refuse_address(error, "the host is missing");
     snprintf(out->shown, sizeof out->shown, "%s port %s", out->host, out->port);
     return ETHOS_OK;
 }

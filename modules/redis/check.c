@@ -158,7 +158,7 @@ static void tell_commands(const struct redis_check *look, const struct str *deni
              self->prefix);
     if (denied->size > 0)
         report_redis_finding(look, ETHOS_FINDING_ERROR, problem, remedy);
-    snprintf(problem, sizeof problem, "it lacks %s, which a store needs",
+    snprintf(problem, sizeof problem, "it has no %s, which a store needs",
              unknown->size ? unknown->data : "");
     if (unknown->size > 0)
         report_redis_finding(look, ETHOS_FINDING_ERROR, problem, REFUSAL_RENAMED);
@@ -203,7 +203,7 @@ static int look_at_clock(const struct redis_check *look, struct ethos_error *err
                  (apart < 0 ? -apart : apart) / 1000, apart < 0 ? "behind" : "ahead of");
         if (apart > CLOCK_MS || apart < -CLOCK_MS - 1000)
             report_redis_finding(look, ETHOS_FINDING_WARNING, problem,
-                                 "let both machines keep time (NTP)");
+                                 "synchronize the clocks of both machines (NTP)");
     }
     freeReplyObject(reply);
     return code;
@@ -240,10 +240,10 @@ static void compare_text_sizes(const struct texts *texts, const redisReply *size
         if (sizes->element[i]->type == REDIS_REPLY_INTEGER &&
             (uint64_t)sizes->element[i]->integer == expected)
             continue;
-        snprintf(problem, sizeof problem, "%s of %s is gone or was changed by somebody else", key,
-                 texts->scope);
+        snprintf(problem, sizeof problem, "%s of %s is missing or was changed by another program",
+                 key, texts->scope);
         report_redis_finding(texts->look, ETHOS_FINDING_ERROR, problem,
-                             "ethos memory restore brings back its last version");
+                             "ethos memory restore restores its last version");
     }
 }
 

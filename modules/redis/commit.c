@@ -151,7 +151,7 @@ static int unknown(const struct redis *self, struct ethos_error *error)
     int code = err_set(error, ETHOS_IO,
                        "the answer of Redis at %s was lost: the change may have been made",
                        self->place.shown);
-    return err_hint(error, code, "look before it is made again");
+    return err_hint(error, code, "check the text before you repeat it");
 }
 
 /* What has rows has a token that stays; without, a scope that has moved on says nothing. */
@@ -164,7 +164,7 @@ static int read_commit_reply(const struct redis *self, const redisReply *reply, 
         return refusal_odd(self, "the answer of the script", error);
     if (lost && count_new(commit) == 0)
         return unknown(self, error);
-    return err_set(error, ETHOS_CONFLICT, "somebody else was faster");
+    return err_set(error, ETHOS_CONFLICT, "another program changed it first");
 }
 
 /*

@@ -24,14 +24,14 @@ static int unreachable(const struct redis *self, const char *why, struct ethos_e
 {
     int code = err_set(error, ETHOS_BUSY, "Redis at %s cannot be reached: %s", self->place.shown,
                        why);
-    return err_hint(error, code, "is it running? memory.options.url says where it is");
+    return err_hint(error, code, "is it running? check memory.options.url");
 }
 
 static int lost(const struct redis *self, const char *why, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_BUSY, "connection to Redis at %s lost: %s", self->place.shown,
                        why);
-    return err_hint(error, code, "is it well? memory.options.url says where it is");
+    return err_hint(error, code, "is it running? check memory.options.url");
 }
 
 void link_close(struct redis_link *link)
@@ -222,9 +222,9 @@ static int check_login(const struct redis *self, const redisReply *reply, struct
     int code = refusal_set(self, reply, &again, error);
     if (code != ETHOS_IO)
         return code;
-    code = err_set(error, ETHOS_DENIED, "Redis at %s takes no password, or not this way",
+    code = err_set(error, ETHOS_DENIED, "Redis at %s does not accept this password",
                    self->place.shown);
-    return err_hint(error, code, "a server without requirepass and users wants none");
+    return err_hint(error, code, "a server without requirepass and users needs no password");
 }
 
 /* Replies; those that were not asked for are NULL. */

@@ -90,7 +90,7 @@ static int configure(struct redis *self, const struct ethos_setup *setup, struct
     if (code == ETHOS_OK)
         code = take_string(self, redis_setup_value(setup, "password"), &self->password, error);
     if (code == ETHOS_OK && self->user && !self->password)
-        code = err_set(error, ETHOS_INVALID, "memory.options.user: a user has a password, too");
+        code = err_set(error, ETHOS_INVALID, "memory.options.user: a user needs a password");
     return code;
 }
 

@@ -104,7 +104,7 @@ static int check_request_size(const struct redis_request *request, struct ethos_
 {
     int code = str_code(&request->bytes);
     if (code == ETHOS_LIMIT || request->words > REDIS_MAX_WORDS) {
-        code = err_set(error, ETHOS_LIMIT, "larger than what Redis takes at once");
+        code = err_set(error, ETHOS_LIMIT, "larger than Redis accepts at once");
         return err_hint(error, code, "%d bytes, %d words", REDIS_MAX_REQUEST, REDIS_MAX_WORDS);
     }
     return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);

@@ -31,7 +31,7 @@ static const struct refusal {
      "min-replicas-to-write says how many it wants"},
     {"READONLY", ETHOS_BUSY, false, "is a replica and takes no change",
      "memory.options.url names the primary"},
-    {"NOAUTH", ETHOS_DENIED, false, "wants a password",
+    {"NOAUTH", ETHOS_DENIED, false, "requires a password",
      "memory.options.passwordFile, and memory.options.user where there are users"},
     {"WRONGPASS", ETHOS_DENIED, false, "does not know this user with this password",
      "memory.options.user and memory.options.passwordFile"},
@@ -111,7 +111,8 @@ int refusal_set(const struct redis *self, const redisReply *reply, bool *out_aga
 
 int refusal_odd(const struct redis *self, const char *what, struct ethos_error *error)
 {
-    int code = err_set(error, ETHOS_CORRUPT, "Redis at %s: %s is not as it was left",
+    int code = err_set(error, ETHOS_CORRUPT, "Redis at %s: %s has changed unexpectedly",
                        self->place.shown, what);
-    return err_hint(error, code, "was it evicted, or changed by somebody else? ethos doctor looks");
+    return err_hint(error, code,
+                    "it may have been evicted, or changed by another program; run ethos doctor");
 }

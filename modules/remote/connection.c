@@ -33,7 +33,7 @@ int64_t link_deadline_texts(const struct remote_link *self)
 
 int link_too_late(const struct remote_link *self, struct ethos_error *error)
 {
-    return err_set(error, ETHOS_BUSY, "%s: not done within %u ms, nothing was changed", self->url,
+    return err_set(error, ETHOS_BUSY, "%s: timed out after %u ms; nothing was changed", self->url,
                    reach_call_ms(&self->reach));
 }
 
@@ -275,7 +275,7 @@ static int print_body(const struct remote_call *ask, struct str *out, struct eth
         str_adds(out, "{}");
     str_adds(out, "}");
     return str_code(out) == ETHOS_LIMIT
-               ? err_set(error, ETHOS_LIMIT, "remote: the question exceeds %d bytes", WIRE_MAX_BODY)
+               ? err_set(error, ETHOS_LIMIT, "remote: the request exceeds %d bytes", WIRE_MAX_BODY)
            : str_code(out) != ETHOS_OK ? err_nomem(error)
                                        : ETHOS_OK;
 }
@@ -287,7 +287,7 @@ static int give_up(const struct remote_link *self, bool lost, int code, struct e
     if (!lost || code == ETHOS_IO)
         return lost ? ETHOS_IO : code;
     memcpy(reason, error->text, sizeof reason);
-    return err_set(error, ETHOS_IO, "%s: no answer, it may have been done (then: %.200s)",
+    return err_set(error, ETHOS_IO, "%s: no answer; the change may have been made (then: %.200s)",
                    self->url, reason);
 }
 

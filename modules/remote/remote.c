@@ -54,7 +54,7 @@ static int take_ms(const struct ethos_setup *setup, const char *name, long least
 static int bad_url(const char *why, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_INVALID, "memory.options.url: %s", why);
-    return err_hint(error, code, "write it as https://host, with a port or a path if need be");
+    return err_hint(error, code, "use https://HOST, with a port or a path if needed");
 }
 
 static bool is_loopback_host(const char *host)
@@ -94,7 +94,7 @@ static int set_url(struct remote_link *link, const char *text, bool insecure,
     link->local = code == ETHOS_OK && is_loopback_host(host);
     if (code == ETHOS_OK && strcmp(scheme, "http") == 0 && !link->local && !insecure) {
         code = err_set(error, ETHOS_DENIED,
-                       "memory.options.url: http:// to another machine shows the key on the way");
+                       "memory.options.url: http:// to another machine exposes the key");
         err_hint(error, code, "use https://, or set memory.options.insecure to true");
     }
     size_t size = strlen(text);
@@ -142,9 +142,9 @@ static int set_key(struct remote_link *link, const char *key, struct ethos_error
 
 static int require_setting(const char *value, const char *name, struct ethos_error *error)
 {
-    return value
-               ? ETHOS_OK
-               : err_set(error, ETHOS_INVALID, "memory.options.%s: missing, remote needs it", name);
+    return value ? ETHOS_OK
+                 : err_set(error, ETHOS_INVALID,
+                           "memory.options.%s: required by remote, but missing", name);
 }
 
 static int set_up_remote(struct remote *self, const struct ethos_setup *setup,
@@ -221,7 +221,7 @@ static int ask_info(struct remote *self, int64_t deadline, json_t **out, struct 
         take_capabilities(self, *out);
         return ETHOS_OK;
     }
-    code = err_set(error, ETHOS_UNSUPPORTED, "%s: speaks version %llu of this, not %d",
+    code = err_set(error, ETHOS_UNSUPPORTED, "%s: uses version %llu of the protocol, not %d",
                    self->link.url, (unsigned long long)version, WIRE_VERSION);
     return err_hint(error, code, "install the same version of ethos on both sides");
 }
@@ -279,18 +279,19 @@ static int remote_check(struct ethos_store *store, int fix, ethos_finding_fn *ea
     if (code == ETHOS_OK && (skew > REMOTE_SKEW_MS || skew < -REMOTE_SKEW_MS))
         report_remote_finding(each, arg, self->link.url,
                               "its clock and ours differ by more than 5 seconds",
-                              "set both by the network (NTP)");
+                              "synchronize both with NTP");
     if (code == ETHOS_OK && !offers(info, "durable"))
         report_remote_finding(each, arg, self->link.url,
-                              "what it acknowledges may be lost in a power cut",
-                              "set durability to full at the server");
+                              "acknowledged writes may be lost in a power failure",
+                              "set durability to full on the server");
     if (code == ETHOS_OK && !offers(info, "once"))
         report_remote_finding(each, arg, self->link.url,
-                              "it keeps no operation ids: a lost answer stays unknown",
-                              "give the server a store that does");
+                              "it keeps no operation ids: after a lost answer it is unknown "
+                              "whether the change was made",
+                              "use a store that keeps them on the server");
     if (code == ETHOS_OK && !self->link.local && strncmp(self->link.url, "http:", 5) == 0)
-        report_remote_finding(each, arg, self->link.url, "memory and key travel in clear",
-                              "put TLS in front of the server, and write https://");
+        report_remote_finding(each, arg, self->link.url, "memory and the key are sent unencrypted",
+                              "put TLS in front of the server and use https://");
     json_decref(info);
     return code;
 }

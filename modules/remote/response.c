@@ -59,19 +59,19 @@ static enum verdict no_answer(const struct remote_link *link, const struct remot
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
         *code = err_set(error, ETHOS_BUSY, "%s: %s, nothing was done", link->url, answer->reason);
-        err_hint(error, *code, "is the name right? see memory.options.url");
+        err_hint(error, *code, "is the name correct? check memory.options.url");
         return VERDICT_DONE;
     default:
         break;
     }
     if (answer->sent && !only_reads(ask)) {
-        *code = err_set(error, ETHOS_IO, "%s: no answer, it may have been done: %s", link->url,
-                        answer->reason);
+        *code = err_set(error, ETHOS_IO, "%s: no answer; the change may have been made: %s",
+                        link->url, answer->reason);
         return VERDICT_LOST;
     }
     *code = err_set(error, ETHOS_BUSY, "%s: %s, nothing was done: %s", link->url,
                     answer->sent ? "no answer" : "not reachable", answer->reason);
-    err_hint(error, *code, "is `ethos serve` running there? see memory.options.url");
+    err_hint(error, *code, "is `ethos serve` running there? check memory.options.url");
     return VERDICT_LATER;
 }
 
@@ -88,7 +88,8 @@ static const json_t *find_refusal(const json_t *json)
 static int refused_key(const struct remote_link *link, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_DENIED, "%s: refuses the key %s", link->url, link->prefix);
-    return err_hint(error, code, "make one at the server: ethos api-key create NAME --scope store");
+    return err_hint(error, code,
+                    "create one on the server: ethos api-key create NAME --scope store");
 }
 
 static int told(const struct remote_link *link, int code, const struct remote_answer *answer,
@@ -121,8 +122,8 @@ static enum verdict evaluate_status(const struct remote_link *link, const struct
     case 404:
     case 405:
     case 501:
-        *code = err_set(error, ETHOS_UNSUPPORTED, "%s: this server lends no store: too old?",
-                        link->url);
+        *code = err_set(error, ETHOS_UNSUPPORTED,
+                        "%s: this server does not serve a store; it may be too old", link->url);
         err_hint(error, *code, "install this version (%s) there", ETHOS_VERSION);
         return VERDICT_DONE;
     case 413:
@@ -195,7 +196,7 @@ static enum verdict evaluate_response(const struct remote_link *link, const stru
     }
     if (answer->status == 200 && is_json(answer)) {
         *code = err_set(error, ETHOS_IO, "%s: the answer is damaged%s", link->url,
-                        only_reads(ask) ? "" : ", it may have been done");
+                        only_reads(ask) ? "" : "; the change may have been made");
         return VERDICT_LOST;
     }
     enum verdict verdict = evaluate_status(link, ask, answer, json, code, error);
@@ -209,7 +210,8 @@ static void hide_key(const struct remote_link *link, struct ethos_error *error)
     char key[REMOTE_KEY_PUBLIC + 2];
     snprintf(key, sizeof key, "%s", strrchr(link->credential, ' ') + 1);
     if (strstr(error->text, key) || strstr(error->hint, key)) {
-        err_set(error, error->code, "%s: the reason is not shown: it holds the key", link->url);
+        err_set(error, error->code, "%s: the reason is not shown because it contains the key",
+                link->url);
         *error->hint = 0;
     }
 }

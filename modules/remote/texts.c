@@ -311,7 +311,7 @@ int texts_list(struct remote *self, const char *name, const char *scope, const c
         code = read_pages(self, name, scope, member, rows, &moved, error);
     }
     if (moved)
-        code = err_set(error, ETHOS_BUSY, "%s: the list changes too often to be read",
+        code = err_set(error, ETHOS_BUSY, "%s: the list keeps changing while it is read",
                        self->link.url);
     *out_rows = code == ETHOS_OK ? rows : NULL;
     if (code != ETHOS_OK)

@@ -275,7 +275,7 @@ static int make_operation_id(struct updating *self, struct ethos_error *error)
     if (opid_is_given(&self->origin) || !self->remote->once)
         return ETHOS_OK;
     if (os_random(random, sizeof random) != 0)
-        return err_set(error, ETHOS_IO, "the system gives no random numbers");
+        return err_set(error, ETHOS_IO, "cannot get random bytes from the system");
     memcpy(self->id, WIRE_OP, sizeof WIRE_OP);
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(self->id + sizeof WIRE_OP - 1 + 2 * i, 3, "%02x", random[i]);

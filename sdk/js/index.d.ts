@@ -96,7 +96,7 @@ export interface MemoryCalls extends Callable<'memory'> {
     save(...args: Args<'memory.save', {
         /** the new text */
         content: string;
-        /** the text it was made from; what came since is merged */
+        /** the text that was edited; later changes are merged */
         base?: string;
         /** which file: memory (default) or user */
         store?: 'memory' | 'user';
@@ -119,7 +119,7 @@ export interface MemoryCalls extends Callable<'memory'> {
         /** search the archive too */
         archive?: boolean;
     }>): Promise<Result<'memory.search'>>;
-    /** Find what memory holds about a question. Needs memory:read. */
+    /** Search memory with a question. Needs memory:read. */
     recall(...args: Args<'memory.recall', {
         /** a question or words */
         question: string;
@@ -170,7 +170,7 @@ export interface MemoryCalls extends Callable<'memory'> {
         /** the scope: personality, global, workspace or user:ID */
         scope?: string;
     }>): Promise<Result<'memory.diff'>>;
-    /** Read a text that the history of a scope keeps. Needs memory:read. */
+    /** Read a text of the history by its hash. Needs memory:read. */
     historyBlob(...args: Args<'memory.historyBlob', {
         /** the SHA-256 of a text, in hexadecimal digits */
         blob: string;
@@ -276,12 +276,12 @@ export interface MemoryCalls extends Callable<'memory'> {
         /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'memory.timeline'>>;
-    /** Tell how memory grows, and who writes to it. Needs memory:read. */
+    /** Show how memory grows, and who writes to it. Needs memory:read. */
     insights(...args: Args<'memory.insights', {
         /** how far back (default: 30) */
         days?: number;
     }>): Promise<Result<'memory.insights'>>;
-    /** List the changes of a personality that wait. Needs memory:read. */
+    /** List the pending changes of a personality. Needs memory:read. */
     pendingList(...args: Args<'memory.pendingList', {}>): Promise<Result<'memory.pendingList'>>;
     /** Approve a pending change. Needs memory:write. */
     pendingApprove(...args: Args<'memory.pendingApprove', {
@@ -294,7 +294,7 @@ export interface MemoryCalls extends Callable<'memory'> {
     pendingEdit(...args: Args<'memory.pendingEdit', {
         /** the id of a pending change, or its beginning */
         id: string;
-        /** the update as it shall be */
+        /** the new update */
         update: unknown;
         /** only if the change still has this hash */
         hash?: string;
@@ -339,7 +339,7 @@ export interface MemoryCalls extends Callable<'memory'> {
     hideLine(...args: Args<'memory.hideLine', {
         /** the line: MEMORY.md:9, USER.md:3 */
         line?: string;
-        /** the hash of the line, when it stands nowhere any more */
+        /** the hash of the line, if no file has it any more */
         hash?: string;
         /** the scope: personality, global, workspace or user:ID */
         scope?: string;
@@ -482,7 +482,7 @@ export interface NotesCalls extends Callable<'notes'> {
         /** whose notes: workspace (default), personality, global */
         scope?: string;
     }>): Promise<Result<'notes.show'>>;
-    /** Read one note, at a cost that does not grow with the others. Needs memory:read. */
+    /** Read one note without reading the others. Needs memory:read. */
     get(...args: Args<'notes.get', {
         /** a note, by file name or title */
         name: string;
@@ -519,7 +519,7 @@ export interface NotesCalls extends Callable<'notes'> {
         name: string;
         /** a file name or a title */
         newName?: string;
-        /** with NEW, whose note; without, where it goes: workspace, personality, global */
+        /** with NEW, the note's scope; without, the target: workspace, personality, global */
         scope?: string;
         /** only if it still has this revision (absent: no such file) */
         ifMatch?: string;
@@ -938,7 +938,7 @@ export interface PersonalitiesCalls extends Callable<'personalities'> {
         /** letters, digits, - and _ */
         newId: string;
     }>): Promise<Result<'personalities.duplicate'>>;
-    /** Delete a personality; its files are put aside. Needs the owner. */
+    /** Delete a personality; its files are moved away. Needs the owner. */
     delete(...args: Args<'personalities.delete', {
         /** a personality */
         id: string;
@@ -953,9 +953,9 @@ export interface MetaCalls extends Callable<'meta'> {
         /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'meta.health'>>;
-    /** Tell where the memory is, whose it is, and which agents there are. Needs the owner. */
+    /** Show the memory location, its owner and the connected agents. Needs the owner. */
     home(...args: Args<'meta.home', {}>): Promise<Result<'meta.home'>>;
-    /** Tell what this server can do. Needs anybody. */
+    /** List what this server can do. Needs anybody. */
     capabilities(...args: Args<'meta.capabilities', {}>): Promise<Result<'meta.capabilities'>>;
 }
 
@@ -1003,7 +1003,7 @@ export interface BrowsersCalls extends Callable<'browsers'> {
 }
 
 export interface StoreCalls extends Callable<'store'> {
-    /** Tell what the store of this home can do. Needs store. */
+    /** Describe the store of this home. Needs store. */
     info(...args: Args<'store.info', {}>): Promise<Result<'store.info'>>;
     /** Read texts byte for byte, by scope and key. Needs store. */
     gather(...args: Args<'store.gather', {
@@ -1012,7 +1012,7 @@ export interface StoreCalls extends Callable<'store'> {
         /** only so much of the end of each (0: all) */
         tailBytes?: number;
     }>): Promise<Result<'store.gather'>>;
-    /** Change texts of a scope, all or none, if they are what was read. Needs store. */
+    /** Replace texts of a scope atomically if none has changed. Needs store. */
     swap(...args: Args<'store.swap', {
         /** a scope id, such as personality:ethos */
         scope: string;
@@ -1043,12 +1043,12 @@ export interface StoreCalls extends Callable<'store'> {
         scope: string;
         /** only of this key */
         key?: string;
-        /** go on after the change of this number */
+        /** start after the change with this number */
         after?: number;
-        /** and after so many more */
+        /** skip so many unnumbered changes */
         skip?: number;
     }>): Promise<Result<'store.history'>>;
-    /** Read the text that a key had. Needs store. */
+    /** Read an older version of a text. Needs store. */
     version(...args: Args<'store.version', {
         /** a scope id, such as personality:ethos */
         scope: string;
@@ -1057,7 +1057,7 @@ export interface StoreCalls extends Callable<'store'> {
         /** a revision that the history names */
         revision: string;
     }>): Promise<Result<'store.version'>>;
-    /** Keep a text beside a key. Needs store. */
+    /** Save a text as a conflict copy. Needs store. */
     setAside(...args: Args<'store.setAside', {
         /** a scope id, such as personality:ethos */
         scope: string;
@@ -1066,7 +1066,7 @@ export interface StoreCalls extends Callable<'store'> {
         /** a string, or {base64} for other bytes */
         text: unknown;
     }>): Promise<Result<'store.setAside'>>;
-    /** List the texts that are kept beside keys. Needs store. */
+    /** List conflict copies. Needs store. */
     conflicts(...args: Args<'store.conflicts', {
         /** a scope id, such as personality:ethos */
         scope: string;
@@ -1075,21 +1075,21 @@ export interface StoreCalls extends Callable<'store'> {
         /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'store.conflicts'>>;
-    /** Read a text that is kept beside a key. Needs store. */
+    /** Read a conflict copy. Needs store. */
     conflictRead(...args: Args<'store.conflictRead', {
         /** a scope id, such as personality:ethos */
         scope: string;
-        /** the kept copy, as store.conflicts names it */
+        /** the conflict copy, as store.conflicts names it */
         id: string;
     }>): Promise<Result<'store.conflictRead'>>;
-    /** Take away a text that is kept beside a key. Needs store. */
+    /** Delete a conflict copy. Needs store. */
     conflictDrop(...args: Args<'store.conflictDrop', {
         /** a scope id, such as personality:ethos */
         scope: string;
-        /** the kept copy, as store.conflicts names it */
+        /** the conflict copy, as store.conflicts names it */
         id: string;
     }>): Promise<Result<'store.conflictDrop'>>;
-    /** Make a text a version of a key, which keeps its own. Needs store. */
+    /** Add a text to a key's history without changing the key. Needs store. */
     keep(...args: Args<'store.keep', {
         /** a scope id, such as personality:ethos */
         scope: string;
@@ -1098,7 +1098,7 @@ export interface StoreCalls extends Callable<'store'> {
         /** a string, or {base64} for other bytes */
         text: unknown;
     }>): Promise<Result<'store.keep'>>;
-    /** Append changes as another store had them, with their texts. Needs store. */
+    /** Import changes of another store, with their texts. Needs store. */
     graft(...args: Args<'store.graft', {
         /** a scope id, such as personality:ethos */
         scope: string;
@@ -1108,9 +1108,9 @@ export interface StoreCalls extends Callable<'store'> {
 }
 
 export interface MarkdownCalls extends Callable<'markdown'> {
-    /** Give a text as nodes that a page can be built of. Needs memory:read. */
+    /** Parse markdown into nodes for a web page. Needs memory:read. */
     render(...args: Args<'markdown.render', {
-        /** markdown; nothing is read or kept */
+        /** the markdown text; it is not stored */
         content: string;
     }>): Promise<Result<'markdown.render'>>;
 }

@@ -228,7 +228,7 @@ int conversation_append(struct conversation *self, const struct ethos_message *m
     size_t count = has_role(message, "user") ? transcript_close(&self->transcript, rows) : 0;
     rows[count++] = *message;
     if (!message->id && uuid_make(id) != 0)
-        return err_set(error, ETHOS_IO, "the system gives no random numbers");
+        return err_set(error, ETHOS_IO, "cannot get random bytes from the system");
     if (!message->id)
         rows[count - 1].id = id;
     int code = self->store->ops->append(self->store, self->session, rows, count,

@@ -230,7 +230,7 @@ static int append_session_message(struct turn *self, struct ethos_message messag
 {
     char id[UUID_SIZE];
     if (uuid_make(id) != 0)
-        return err_set(self->error, ETHOS_IO, "the system gives no random numbers");
+        return err_set(self->error, ETHOS_IO, "cannot get random bytes from the system");
     message.id = id;
     message.trace_id = self->id;
     int code = conversation_append(&self->conversation, &message, self->error);
@@ -770,7 +770,7 @@ int agent_turn(const struct agent_setup *setup, const struct agent_question *que
                    ? err_set(self.error, ETHOS_LIMIT, "the message has %zu bytes; %d are allowed",
                              question->text.size, MODEL_MAX_TEXT)
                : !question->turn_id && uuid_make(uuid) != 0
-                   ? err_set(self.error, ETHOS_IO, "the system gives no random numbers")
+                   ? err_set(self.error, ETHOS_IO, "cannot get random bytes from the system")
                    : ETHOS_OK;
     if (code == ETHOS_OK) {
         snprintf(self.id, sizeof self.id, "%s", question->turn_id ? question->turn_id : uuid);

@@ -1,8 +1,7 @@
 /*
- * arena.h: memory that lives as long as one request.
+ * arena.h: memory that is freed all at once, at the end of a request.
  *
- * Nothing is freed alone. NULL means no memory; callers check, as everywhere. Blocks are aligned
- * for any type and zeroed.
+ * NULL means out of memory; callers check. Blocks are aligned for any type and zeroed.
  */
 #ifndef ETHOS_BASE_ARENA_H
 #define ETHOS_BASE_ARENA_H
@@ -18,15 +17,16 @@ struct arena {
 void arena_init(struct arena *a);
 void arena_release(struct arena *a);
 
-/* CLEANUP_ARENA struct arena a: released when its block is left. */
+/* CLEANUP_ARENA struct arena a: released at the end of its block. */
 #define CLEANUP_ARENA __attribute__((cleanup(arena_release)))
 
 void *arena_alloc(struct arena *a, size_t size);
-void *arena_array(struct arena *a, size_t count, size_t size); /* NULL on overflow too */
+void *arena_array(struct arena *a, size_t count, size_t size); /* also NULL on overflow */
 
 /*
- * Room for one more: the array, moved to twice the room when its count has reached *capacity (0: none
- * yet). What was outgrown stays until the end. NULL without memory, all as it was.
+ * Room for one more element: returns the array, moved to twice the room if count has reached
+ * *capacity (0: none yet). The old array stays until the end. NULL if out of memory, with nothing
+ * changed.
  */
 void *arena_grow(struct arena *a, void *array, size_t count, size_t *capacity, size_t size);
 

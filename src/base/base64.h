@@ -1,5 +1,5 @@
 /*
- * base64.h: bytes as letters, for places that take only text (RFC 4648, section 4).
+ * base64.h: base64 encoding (RFC 4648, section 4).
  */
 #ifndef ETHOS_BASE_BASE64_H
 #define ETHOS_BASE_BASE64_H
@@ -8,10 +8,10 @@
 
 struct str;
 
-/* Appends the letters, padded. Returns str_code. */
+/* Appends the encoded bytes, with padding. Returns str_code. */
 int base64_encode(struct ethos_view bytes, struct str *out);
 
-/* Appends what the letters stand for; padding may be missing. ETHOS_INVALID when they are none. */
+/* Appends the decoded bytes; padding may be missing. ETHOS_INVALID if it is not base64. */
 int base64_decode(struct ethos_view letters, struct str *out);
 
 #endif

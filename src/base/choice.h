@@ -11,7 +11,7 @@
 
 bool choice_has(const char *choices, struct ethos_view word);
 
-/* The words for a person: "a, b or c". What does not fit is left off. */
+/* The words for a person: "a, b or c". Anything that does not fit is omitted. */
 void choice_text(const char *choices, char *out, size_t size);
 
 #endif

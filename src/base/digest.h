@@ -1,5 +1,5 @@
 /*
- * digest.h: SHA-256 of bytes that come piece by piece.
+ * digest.h: SHA-256 of bytes added piece by piece.
  */
 #ifndef ETHOS_BASE_DIGEST_H
 #define ETHOS_BASE_DIGEST_H
@@ -15,7 +15,7 @@ struct digest {
 void digest_init(struct digest *digest);
 void digest_add(struct digest *digest, const void *data, size_t size);
 
-/* The hash of all bytes so far; the digest begins anew. */
+/* The hash of all bytes so far; the digest starts over. */
 void digest_end(struct digest *digest, char out[HASH_HEX_SIZE]);
 
 #endif

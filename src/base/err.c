@@ -77,7 +77,7 @@ static const struct errno_meaning {
     {ENOMEM, ETHOS_NOMEM, OUT_OF_MEMORY, NULL},
     {ENOENT, ETHOS_NOTFOUND, "not found", NULL},
     {ELOOP, ETHOS_IO, "symbolic links lead in a circle", NULL},
-    {EXDEV, ETHOS_DENIED, "a symbolic link leads outside", "make it a file of its own"},
+    {EXDEV, ETHOS_DENIED, "a symbolic link leads outside", "replace it by a regular file"},
     {EISDIR, ETHOS_IO, "is a directory, not a regular file", NULL},
     {ENXIO, ETHOS_IO, "is not a regular file", NULL},
     {ENOTDIR, ETHOS_IO, "a part of the path is not a directory", NULL},

@@ -19,14 +19,14 @@ int err_hint(struct ethos_error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
- * "subject: reason" with a hint: ETHOS_IO, or BUSY, DENIED, LIMIT, NOTFOUND, NOMEM where errno says
- * so.
+ * "subject: reason" with a hint: ETHOS_IO, or the code for errno: BUSY, DENIED, LIMIT, NOTFOUND,
+ * NOMEM.
  */
 int err_errno(struct ethos_error *error, int errnum, const char *subject);
 
 int err_nomem(struct ethos_error *error);
 
-/* Returns the code of a call that failed from the function it stands in. */
+/* If the call fails, returns its code from the calling function. */
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         int try_code = (call);                                                                     \

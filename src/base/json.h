@@ -21,34 +21,34 @@ struct str;
  */
 int json_parse(struct ethos_view text, const char *what, json_t **out, struct ethos_error *error);
 
-/* The same for what we wrote ourselves around an input, which may be larger: so many bytes. */
+/* The same for our own documents around an input, which may be larger: up to `most` bytes. */
 int json_parse_most(struct ethos_view text, size_t most, const char *what, json_t **out,
                     struct ethos_error *error);
 
 /*
- * The same, where a number that is too large is no fault of the document but of who is meant to read
- * it: an integer becomes a real, a real the largest there is.
+ * The same, but a number that is too large is not an error: an integer becomes a real, a real the
+ * largest possible.
  */
 int json_parse_wide(struct ethos_view text, const char *what, json_t **out,
                     struct ethos_error *error);
 
 /*
- * A member of an object: its value as it stands in the text, and either its text (a string) or its
- * value (anything else). Lives as long as the call; text without escapes is a piece of the document.
+ * A member of an object: its value as written, and either its text (for a string) or its parsed
+ * value. Valid during the call; text without escapes is part of the document.
  */
 struct json_member {
     struct ethos_view name;
     struct ethos_view raw;
-    struct ethos_view text; /* absent: no string */
+    struct ethos_view text; /* absent: not a string */
     const json_t *value;    /* NULL: a string */
 };
 
-/* Returns 0 to go on; any other value ends the reading and is returned by it. */
+/* Returns 0 to continue; any other value ends the reading and is returned by it. */
 typedef int json_member_fn(void *arg, const struct json_member *member);
 
 /*
- * Parses a document that is one object, and hands over its members in order instead of building it.
- * A name may come twice. The document may turn out wrong after some were handed over.
+ * Parses a document that is one object, and reports its members in order instead of building it. A
+ * name may occur twice. The document may turn out to be invalid after some members were reported.
  */
 int json_members(struct ethos_view text, const char *what, json_member_fn *each, void *arg,
                  struct ethos_error *error);
@@ -61,12 +61,15 @@ int json_print(const json_t *value, int style, struct str *out);
 /* Appends v as a JSON string, quotes included; invalid UTF-8 becomes U+FFFD. Returns str_code. */
 int json_quote(struct ethos_view v, struct str *out);
 
-/* Appends v, valid UTF-8, as json_print does a string of it: escapes have capital letters. Returns str_code. */
+/*
+ * Appends v, valid UTF-8, as json_print prints a string: escapes have capital letters. Returns
+ * str_code.
+ */
 int json_print_text(struct ethos_view v, struct str *out);
 
 /*
- * Whether a value is a number without a fraction: 2, and 2.0, which is what some programs write for it.
- * One beyond 64 bits becomes the nearest within.
+ * Whether value is a number without a fraction: 2, or 2.0 as some programs write it. One beyond 64
+ * bits becomes the nearest within.
  */
 bool json_whole(const json_t *value, int64_t *out);
 

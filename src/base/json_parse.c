@@ -469,7 +469,7 @@ static int finish_document(struct json_reader *r)
 {
     skip_space(r);
     if (r->at < r->end)
-        fail_reader(r, "more text after the value");
+        fail_reader(r, "unexpected text after the value");
     return r->code;
 }
 

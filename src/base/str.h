@@ -31,7 +31,7 @@ void str_init(struct str *s, size_t ceiling);
 void str_release(struct str *s); /* back to the empty state; safe on a released or zeroed str */
 void str_clear(struct str *s);   /* size 0, memory kept, code reset */
 
-/* CLEANUP_STR struct str s: released when its block is left. */
+/* CLEANUP_STR struct str s: released at the end of its block. */
 #define CLEANUP_STR __attribute__((cleanup(str_release)))
 
 /* All return str_code(s). */
@@ -40,10 +40,10 @@ int str_addc(struct str *s, char c);
 int str_printf(struct str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int str_reserve(struct str *s, size_t more);  /* room for `more` bytes without another growth */
 int str_truncate(struct str *s, size_t size); /* no effect when already shorter */
-int str_fail(struct str *s, int code);        /* as a failed append; the first code stays */
-void str_undo(struct str *s, size_t size);    /* to an earlier size, any failure forgotten */
+int str_fail(struct str *s, int code);        /* like a failed append; the first code stays */
+void str_undo(struct str *s, size_t size); /* truncates to an earlier size and clears a failure */
 
-/* Here, so that the length of a literal is known when it is compiled. */
+/* Inline, so that the length of a literal is known at compile time. */
 static inline int str_adds(struct str *s, const char *string)
 {
     return str_add(s, (struct ethos_view){string, strlen(string)});
@@ -59,10 +59,10 @@ static inline struct ethos_view str_view(const struct str *s)
     return (struct ethos_view){s->data, s->size};
 }
 
-/* Hands the bytes to the caller (free with free()) and leaves the empty state. NULL when failed. */
+/* Passes the bytes to the caller (to be freed with free()) and resets s. NULL after a failure. */
 char *str_steal(struct str *s, size_t *out_size);
 
-/* The other way round: the content becomes `size` terminated bytes from malloc, which s owns now. */
+/* The reverse: the content becomes `size` terminated bytes from malloc, now owned by s. */
 void str_adopt(struct str *s, char *data, size_t size);
 
 #endif

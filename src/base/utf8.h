@@ -17,8 +17,8 @@ struct str;
 #define UTF8_REPLACEMENT 0xFFFDu
 
 /*
- * Decodes one character at data[0..size), size at least 1. Returns the bytes it takes; *out_cp is
- * U+FFFD for an invalid sequence, and *out_ok (may be NULL) tells it from a real U+FFFD.
+ * Decodes one character at data[0..size), size at least 1. Returns its size in bytes; *out_cp is
+ * U+FFFD for an invalid sequence, and *out_ok (may be NULL) distinguishes it from a real U+FFFD.
  */
 size_t utf8_decode(const char *data, size_t size, uint32_t *out_cp, bool *out_ok);
 
@@ -32,8 +32,8 @@ bool utf8_ascii(struct ethos_view v); /* fast */
 bool utf8_valid(struct ethos_view v);
 
 /*
- * utf8_valid and, if it is, the length in CH, in one fast pass; and whether characters that nobody sees
- * may be among them (text/invisible.h): false is certain, true is to be looked into.
+ * utf8_valid and, if valid, the length in CH, in one fast pass; also whether it may contain
+ * invisible characters (text/invisible.h): false is certain, true must be checked.
  */
 bool utf8_measure(struct ethos_view v, uint64_t *out_units, bool *out_unseen);
 

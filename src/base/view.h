@@ -44,7 +44,7 @@ static inline struct ethos_view view_from(struct ethos_view v, size_t offset)
 
 bool view_starts(struct ethos_view v, struct ethos_view prefix);
 
-/* Without the mark of UTF-8 that some editors put first, for what is taken apart. */
+/* Without a leading byte order mark. */
 static inline struct ethos_view view_unmarked(struct ethos_view v)
 {
     return view_starts(v, VIEW("\xEF\xBB\xBF")) ? view_from(v, 3) : v;
@@ -53,14 +53,19 @@ static inline struct ethos_view view_unmarked(struct ethos_view v)
 bool view_ends(struct ethos_view v, struct ethos_view suffix);
 bool view_contains(struct ethos_view v, struct ethos_view needle); /* empty needle: true */
 
-/* Takes the next line off *rest, LF excluded (a CR stays). False at the end; "a\n" is one line. */
+/*
+ * Reads the next line without its LF (a CR stays) and advances *rest. False at the end; "a\n" is
+ * one line.
+ */
 bool view_line(struct ethos_view *rest, struct ethos_view *out_line);
 
-/* How many LFs there are; how many lines view_line would take. Both are quick on large texts. */
+/*
+ * The number of LFs; the number of lines that view_line would return. Both are fast on large texts.
+ */
 size_t view_newlines(struct ethos_view v);
 size_t view_lines(struct ethos_view v);
 
-/* Takes so many lines off *rest. False: there are not as many, and *rest is somewhere behind. */
+/* Skips that many lines of *rest. False if there are fewer; *rest is then somewhere behind them. */
 bool view_skip_lines(struct ethos_view *rest, size_t count);
 
 /* The same from the end. */

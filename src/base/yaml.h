@@ -1,10 +1,9 @@
 /*
- * yaml.h: config files as a flat table, edited by line.
+ * yaml.h: config files as a flat table, edited line by line.
  *
  * `a.b: v` and a nested block mean the same key "a.b". A list is joined with commas. Values keep
- * the bytes they had between the marks. Anchors, aliases, tags, merge keys, several documents,
- * duplicate keys and more depth or size than the limits are refused with the line number.
- * What a key means is none of this file's business.
+ * the bytes between their quotes. Anchors, aliases, tags, merge keys, several documents, duplicate
+ * keys and excessive depth or size are refused with the line number. Keys are not interpreted here.
  */
 #ifndef ETHOS_BASE_YAML_H
 #define ETHOS_BASE_YAML_H
@@ -21,8 +20,8 @@ struct yaml_pair {
     const char *value; /* "" for an empty one */
     unsigned line;     /* from 1 */
     size_t start, end; /* bytes of the value in the text; equal when empty; whole list for a list */
-    bool plain;        /* one line of block style: yaml_quote's text may stand from start to end,
-                          after a space when they are equal, which is right behind the colon */
+    bool
+        plain; /* one line of block style: the text of yaml_quote can be placed from start to end, after a space if they are equal, which is directly after the colon */
 };
 
 struct yaml_table {
@@ -38,16 +37,16 @@ int yaml_parse(struct ethos_view text, const char *what, struct arena *arena,
 const char *yaml_get(const struct yaml_table *table, const char *key);
 const struct yaml_pair *yaml_find(const struct yaml_table *table, const char *key);
 
-/* Words every YAML reader takes for no value at all, though here they are strings. */
+/* Words that YAML readers take for null, though here they are strings. */
 bool yaml_is_null(struct ethos_view value);
 
 /*
- * Appends value to out as the value of a block mapping, quoted if it would not read back as this
- * very string. What only looks like a number or a boolean stays plain: here everything is a string.
+ * Appends value to out as the value of a block mapping, quoted if it would not be read as this
+ * string. Text that looks like a number or boolean stays plain: here everything is a string.
  */
 int yaml_quote(const char *value, struct str *out);
 
-/* The same for files that others read: what looks like a number, a boolean or a date is quoted. */
+/* The same for files that other programs read: numbers, booleans and dates are quoted too. */
 int yaml_quote_string(struct ethos_view value, struct str *out);
 
 #endif

@@ -282,8 +282,8 @@ static int ask_show_line(struct cli *self)
     if (self->yes || self->dry_run)
         return CLI_DONE;
     if (!person)
-        return refuse_without_answer(self, "no line is shown without a confirmation",
-                                     "say --yes; ethos memory hidden prints the line and its hash");
+        return refuse_without_answer(self, "showing a line needs confirmation",
+                                     "use --yes; ethos memory hidden prints the line and its hash");
     op_result_init(&result);
     self->dry_run = true;
     int code = cli_call(self, self->op, self->args, &result, &error);

@@ -93,7 +93,7 @@ static int read_copy(const char *path, struct str *out, struct ethos_error *erro
         return err_errno(error, errno, path);
     if (os_fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
         os_close(fd);
-        return err_set(error, ETHOS_IO, "%s: the editor left no regular file", path);
+        return err_set(error, ETHOS_IO, "%s: the editor did not leave a regular file", path);
     }
     int code = os_read_all(fd, out, ETHOS_MAX_INPUT_BYTES) == 0 ? ETHOS_OK
                                                                 : err_errno(error, errno, path);
@@ -173,7 +173,7 @@ static int run_editor(const char *editor, const char *path, struct ethos_error *
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return ETHOS_OK;
     return err_hint(error, err_set(error, ETHOS_INVALID, "%s: the editor failed", editor),
-                    "set $VISUAL or $EDITOR to one that runs here");
+                    "set $VISUAL or $EDITOR to an editor that works here");
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -290,8 +290,7 @@ static int edit_copy(struct cli *self, const struct original *before, struct edi
     bool same = read_code == ETHOS_OK && view_eq(str_view(&text), str_view(&before->text));
     if (code == ETHOS_OK && read_code == ETHOS_NOTFOUND)
         code = err_set(error, ETHOS_INVALID,
-                       "%s: the editor took away its copy of the text; nothing was changed",
-                       editor);
+                       "%s: the editor deleted its copy of the text; nothing was changed", editor);
     else if (code == ETHOS_OK)
         code = read_code;
     if (code == ETHOS_OK && same)
@@ -366,7 +365,7 @@ int edit_run(struct cli *self)
     if (code == ETHOS_OK)
         code = edit_copy(self, &before, &copy, &keep, &status, &error);
     if (keep)
-        err_hint(&error, code, "your text is kept in %s", keep);
+        err_hint(&error, code, "your text is saved in %s", keep);
     else
         remove_copy(&copy);
     json_decref(before.entry);

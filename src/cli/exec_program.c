@@ -49,8 +49,8 @@ int program_try(const struct cli *self, const char *name, int state, struct etho
         errno = why;
     }
     int code = err_set(error, ETHOS_IO, "%s: %s", *path ? path : name,
-                       self->executed ? "another program stands there" : strerror(errno));
-    return err_hint(error, code, "ethos is more than one program; install it whole");
+                       self->executed ? "there is another program in its place" : strerror(errno));
+    return err_hint(error, code, "ethos consists of several programs; install all of them");
 }
 
 int program_exec(const struct cli *self, const char *name)

@@ -9,17 +9,17 @@
 /* What the second words of a group are about. */
 static const char *const groups[][2] = {
     {"memory", "Show and change the memory files"},
-    {"recall", "Find what memory holds about a question"},
+    {"recall", "Search memory with a question"},
     {"conflicts", "Review edits that could not be merged"},
     {"pending", "Changes that wait for approval"},
-    {"notes", "The notes of a workspace, and their index"},
-    {"sessions", "Conversations, per folder, and searching them"},
-    {"workspaces", "Which folder has which memory"},
-    {"users", "The people it knows, and their identities"},
-    {"api-key", "Keys with which programs use the server"},
+    {"notes", "Notes of a workspace and their index"},
+    {"sessions", "Record, read and search conversations"},
+    {"workspaces", "Workspaces: which memory belongs to which folder"},
+    {"users", "People and their identities"},
+    {"api-key", "API keys for the server"},
     {"browsers", "Browsers that are signed in to the server"},
-    {"personality", "The roles of the agent, and which one is active"},
-    {"gateway", "Channels, and the people who talk there"},
+    {"personality", "Personalities of the agent"},
+    {"gateway", "Channels and the people who use them"},
     {"config", "The settings"},
     {"bench", "Measure how well recall works on your data"},
 };
@@ -335,7 +335,7 @@ void help_group(FILE *out, const char *group)
 {
     fprintf(out, "Usage: ethos %s COMMAND\n", group);
     print_group_commands(out, group, "\n");
-    fprintf(out, "\nethos %s COMMAND --help tells more, with an example.\n", group);
+    fprintf(out, "\nethos %s COMMAND --help shows details and an example.\n", group);
 }
 
 static const char *group_summary(struct ethos_view word)

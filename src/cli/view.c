@@ -125,7 +125,7 @@ void view_report(struct cli *self, const json_t *json)
                  *view_member(why, "hint") ? "; " : "", view_member(why, "hint"));
     }
     json_array_foreach (json_object_get(json, "waiting"), index, row)
-        view_say(self, "queued: %s (%s), to be changed when the backend is back",
+        view_say(self, "queued: %s (%s); it will be changed when the backend is reachable again",
                  view_member(row, "key"), view_member(row, "scope"));
     json_array_foreach (json_object_get(json, "warnings"), index, row)
         view_say(self, "warning: %s", json_string_value(row));
@@ -272,7 +272,7 @@ static void view_users(struct cli *self, const json_t *json)
                     view_member(row, "platformUserId"));
     }
     if (json_array_size(users) == 0)
-        view_say(self, "Nobody yet. You are %s; the first write of your profile notes it.",
+        view_say(self, "Nobody yet. You are %s; the first write to your profile records it.",
                  view_member(json, "localUserId"));
 }
 
@@ -302,7 +302,7 @@ static void view_linked(struct cli *self, const json_t *json)
     if (lines > 0 && json_is_true(json_object_get(json, "merged")))
         fprintf(stderr,
                 "%lld line%s of the profile of %s added; ethos -u %s memory undo --store user "
-                "takes that back\n",
+                "undoes that\n",
                 lines, plural_suffix(lines), former, view_member(json, "userId"));
     else if (lines > 0)
         fprintf(stderr,
@@ -321,11 +321,11 @@ static void view_unlinked(struct cli *self, const json_t *json)
     if (view_integer(json, "bytes") > 0)
         view_say(self,
                  "Nobody is %s now; the profile stays (%lld byte%s, ethos users show %s). ethos "
-                 "users link %s %s %s takes this back",
+                 "users link %s %s %s undoes this",
                  left, view_integer(json, "bytes"), plural_suffix(view_integer(json, "bytes")),
                  left, view_member(json, "platform"), view_member(json, "platformUserId"), left);
     else
-        view_say(self, "Nobody is %s now. ethos users link %s %s %s takes this back", left,
+        view_say(self, "Nobody is %s now. ethos users link %s %s %s undoes this", left,
                  view_member(json, "platform"), view_member(json, "platformUserId"), left);
 }
 
@@ -345,7 +345,7 @@ static void view_personalities(struct cli *self, const json_t *json)
         term_printf(&self->term, "\n");
     }
     json_array_foreach (json_object_get(json, "builtIn"), index, row)
-        term_printf(&self->term, "  %-16s comes with ethos: %s\n", view_member(row, "id"),
+        term_printf(&self->term, "  %-16s built in: %s\n", view_member(row, "id"),
                     view_member(row, "description"));
 }
 
@@ -388,7 +388,7 @@ static void view_personality(struct cli *self, const json_t *json)
 
 static void view_created(struct cli *self, const json_t *json)
 {
-    view_say(self, "Made the personality %s; ethos personality use %s makes it the active one",
+    view_say(self, "Created the personality %s; ethos personality use %s makes it active",
              view_member(json, "id"), view_member(json, "id"));
 }
 
@@ -458,11 +458,11 @@ static void view_settings(struct cli *self, const json_t *json)
         print_setting(self, own, view_member(row, "key"), value, view_member(row, "help"));
     }
     if (self->personality)
-        view_say(self, "%s personalities/%s/config.yaml; the others are as for all",
+        view_say(self, "%s personalities/%s/config.yaml; all others are those of the home",
                  any ? "* set in" : "None is set in", self->personality);
     else
         view_say(self, any ? "* set in config.yaml; ethos config set KEY VALUE changes one, "
-                             "ethos config unset KEY takes it out"
+                             "ethos config unset KEY removes it"
                            : "All are defaults; ethos config set KEY VALUE changes one");
 }
 
@@ -524,7 +524,7 @@ static void view_doctor(struct cli *self, const json_t *json)
     term_printf(&self->term, "%s\n",
                 json_is_true(json_object_get(json, "exists"))
                     ? ""
-                    : " (not there yet; the first write makes it)");
+                    : " (does not exist yet; the first write creates it)");
     json_array_foreach (findings, index, row)
         print_finding(self, row);
     if (json_array_size(findings) == 0)
@@ -560,7 +560,7 @@ static void view_found(struct cli *self, const json_t *json)
         view_say(self, "%lld file%s could not be read", view_integer(json, "unreadable"),
                  plural_suffix(view_integer(json, "unreadable")));
     if (json_is_true(json_object_get(json, "partial")))
-        view_say(self, "There is more than one search looks into; this is not all");
+        view_say(self, "The search stopped at its limit; there may be more matches");
 }
 
 /* "deploys", "deploys (deployed)", "medicine ~ pills 0.56". */
@@ -632,7 +632,7 @@ static void view_recalled(struct cli *self, const json_t *json)
         view_say(self, "Nothing found in %lld scope%s", view_integer(json, "scopes"),
                  plural_suffix(view_integer(json, "scopes")));
     if (json_is_true(json_object_get(json, "partial")))
-        view_say(self, "There is more than one question looks into; this is not all");
+        view_say(self, "The search stopped at its limit; there may be more matches");
 }
 
 static void view_indexed(struct cli *self, const json_t *json)
@@ -643,11 +643,11 @@ static void view_indexed(struct cli *self, const json_t *json)
         term_printf(&self->term, "%s: %lld text%s, %lld unit%s%s%s\n", view_member(row, "scope"),
                     view_integer(row, "texts"), plural_suffix(view_integer(row, "texts")),
                     view_integer(row, "units"), plural_suffix(view_integer(row, "units")),
-                    json_is_true(json_object_get(row, "rebuilt")) ? ", was damaged and is made anew"
+                    json_is_true(json_object_get(row, "rebuilt")) ? ", was damaged and was rebuilt"
                                                                   : "",
                     json_is_true(json_object_get(row, "saved")) ? "" : ", could not be written");
     if (json_array_size(json_object_get(json, "scopes")) == 0)
-        view_say(self, "There is nothing to index yet");
+        view_say(self, "Nothing to index yet");
 }
 
 static void view_bench(struct cli *self, const json_t *json)

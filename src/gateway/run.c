@@ -114,7 +114,7 @@ int gateway_run(const struct surface_start *start, struct ethos_error *error)
         return err_set(error, ETHOS_UNSUPPORTED, "a gateway cannot answer without answering");
     if (start->options->ephemeral) {
         int code = err_set(error, ETHOS_UNSUPPORTED, "a gateway has no use for ephemeral memory");
-        return err_hint(error, code, "use --home with a directory of its own");
+        return err_hint(error, code, "use --home with another directory");
     }
     signal(SIGPIPE, SIG_IGN);
     int signal_fd = shutdown_catch_signals();

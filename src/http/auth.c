@@ -615,8 +615,9 @@ static int browser_store(struct http_call *call, struct ethos_sessions **out,
     if (code == ETHOS_OK)
         code = ethos_sessions(ethos, out, error);
     if (code == ETHOS_OK && !op_store_has_keys(*out))
-        code = err_set(error, ETHOS_UNSUPPORTED,
-                       "the session store of this home keeps no browsers: nobody can sign in");
+        code = err_set(
+            error, ETHOS_UNSUPPORTED,
+            "the session store of this home does not support browsers: nobody can sign in");
     return code;
 }
 
@@ -654,7 +655,7 @@ int auth_end_browser(struct http_call *call, const struct auth_found *found,
         memcpy(prefix, key->prefix, sizeof prefix);
     pthread_mutex_unlock(&self->mutex);
     if (!*prefix)
-        return ETHOS_OK; // somebody else was faster
+        return ETHOS_OK; // another program changed it first
     int code = browser_store(call, &store, error);
     if (code == ETHOS_OK)
         code = store->ops->key_revoke(store, prefix, error);

@@ -53,8 +53,9 @@ static int refused(const struct listeners *self, const char *host, int number,
         snprintf(what, sizeof what, "%s, port %u", host, self->port);
         return err_errno(error, number, what);
     }
-    int code = err_set(error, ETHOS_BUSY, "port %u is taken by another program", self->port);
-    return err_hint(error, code, "choose another: ethos serve --port %u", self->port % 65535 + 1);
+    int code = err_set(error, ETHOS_BUSY, "port %u is used by another program", self->port);
+    return err_hint(error, code, "choose another port: ethos serve --port %u",
+                    self->port % 65535 + 1);
 }
 
 static int add_address(struct listeners *self, struct addrinfo *at, const char *host, bool optional,

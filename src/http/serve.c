@@ -204,7 +204,7 @@ static int share_files(struct http *http, struct ethos_error *error)
     http->max_workers = smaller(free / (4 * WORKER_FILES) + 1, HTTP_WORKERS);
     if (files.rlim_cur >= MIN_FILES)
         return ETHOS_OK;
-    int code = err_set(error, ETHOS_LIMIT, "only %u files may be open, too few for a server",
+    int code = err_set(error, ETHOS_LIMIT, "the limit of %u open files is too low for a server",
                        (unsigned)files.rlim_cur);
     return err_hint(error, code, "raise the limit: ulimit -n %d", WISHED_FILES);
 }
@@ -461,7 +461,7 @@ int http_serve(const struct surface_start *given, struct ethos_error *error)
     static struct serve self; // one process, one server
     if (given->options->ephemeral) {
         int code = err_set(error, ETHOS_UNSUPPORTED, "ephemeral memory cannot be served");
-        return err_hint(error, code, "use --home with a directory of its own");
+        return err_hint(error, code, "use --home with another directory");
     }
     if (json_is_true(json_object_get(given->args, "link")))
         return serve_link(given, error);

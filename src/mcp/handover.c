@@ -88,7 +88,7 @@ int mcp_state_load(struct mcp_stream *self, int fd, bool *at_end, struct ethos_e
     str_release(&text);
     os_close(fd);
     if (code == ETHOS_CORRUPT)
-        err_hint(error, err_set(error, code, "what another program left cannot be read"),
+        err_hint(error, err_set(error, code, "the state left by another program cannot be read"),
                  "start ethos mcp again");
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }

@@ -150,8 +150,8 @@ unsigned mcp_post(struct mcp_session *session, const struct mcp_post *post, stru
     else if (why)
         status = refuse_post(&seen, MCP_HEADER_MISMATCH, why, out);
     else if (!seen.modern && version == MCP_NONE)
-        status = refuse_post(&seen, MCP_INVALID_REQUEST,
-                             "MCP-Protocol-Version is none that is known", out);
+        status = refuse_post(&seen, MCP_INVALID_REQUEST, "MCP-Protocol-Version is not supported",
+                             out);
     else
         status = pass_on(session, post, &seen, out);
     json_decref(message);

@@ -192,6 +192,23 @@ struct op_result {
 
 typedef int op_fn(struct op_call *call, struct op_result *result, struct ethos_error *error);
 
+/* CLEANUP_TURN struct ethos_turn *turn = NULL: freed when its block is left. CLEANUP_FILE, CLEANUP_BLOCK likewise. */
+static inline void op_free_turn(struct ethos_turn *const *turn)
+{
+    ethos_turn_free(*turn);
+}
+static inline void op_free_file(struct ethos_file *const *file)
+{
+    ethos_file_free(*file);
+}
+static inline void op_free_block(struct ethos_block *const *block)
+{
+    ethos_block_free(*block);
+}
+#define CLEANUP_TURN __attribute__((cleanup(op_free_turn)))
+#define CLEANUP_FILE __attribute__((cleanup(op_free_file)))
+#define CLEANUP_BLOCK __attribute__((cleanup(op_free_block)))
+
 struct op {
     const char *name;          /* "memory.get" */
     const char *command;       /* "memory get" */

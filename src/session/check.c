@@ -62,7 +62,7 @@ static int check_lock(struct database_check *check, struct ethos_error *error)
     (void)error;
     if (!check->db->read_only && db_check_lock(check->db, &why) != ETHOS_OK)
         report_database_finding(check, ETHOS_FINDING_ERROR, DB_LOCK, why.text,
-                                "move it away; it is made when needed");
+                                "move it away; it is created when needed");
     return ETHOS_OK;
 }
 
@@ -77,8 +77,7 @@ static int check_statements(struct database_check *check, struct ethos_error *er
     if (schema != SCHEMA_WHOLE) {
         check->damaged = true;
         report_database_finding(check, ETHOS_FINDING_WARNING, DB_FILE,
-                                "parts of its schema are missing",
-                                "they are made by the next write");
+                                "parts of the schema are missing", "the next write creates them");
         return ETHOS_OK;
     }
     int keys = keys_present(check->db, "api_keys", error);
@@ -108,7 +107,8 @@ static int check_pages(struct database_check *check, struct ethos_error *error)
 static void report_orphans(struct database_check *check, sqlite3_stmt *row)
 {
     char problem[200];
-    snprintf(problem, sizeof problem, "what %" PRId64 " of the rows in %.80s belong to is gone",
+    snprintf(problem, sizeof problem,
+             "%" PRId64 " rows in %.80s refer to rows that no longer exist",
              (int64_t)sqlite3_column_int64(row, 1), row_text(row, 0));
     report_database_finding(check, ETHOS_FINDING_WARNING, DB_FILE, problem,
                             "nothing shows them; to see which: sqlite3 " DB_FILE
@@ -133,8 +133,8 @@ static int check_fulltext(struct database_check *check, struct ethos_error *erro
             code = fulltext_agrees(check->db, &mended, error);
     }
     report_database_finding(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, DB_FILE,
-                            "its full-text index messages_fts does not agree with the messages",
-                            mended ? "made anew" : "ethos doctor --fix makes it anew");
+                            "its full-text index messages_fts does not match the messages",
+                            mended ? "made anew" : "ethos doctor --fix rebuilds it");
     return code;
 }
 
@@ -178,14 +178,14 @@ static int check_search(struct database_check *check, struct ethos_error *error)
     if (!state.damaged && state.edited == 0)
         return code;
     if (state.damaged)
-        snprintf(problem, sizeof problem, "is damaged; the next search makes it anew");
+        snprintf(problem, sizeof problem, "is damaged; the next search rebuilds it");
     else
         snprintf(problem, sizeof problem,
                  "%" PRIu64 " message%s edited since: searches may miss %s", state.edited,
                  state.edited == 1 ? " was" : "s were", state.edited == 1 ? "it" : "them");
     mended = check->fix && code == ETHOS_OK;
     report_database_finding(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, INDEX_FILE,
-                            problem, mended ? "put right" : "ethos doctor --fix puts it right");
+                            problem, mended ? "put right" : "ethos doctor --fix repairs it");
     return code;
 }
 

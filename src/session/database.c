@@ -75,7 +75,7 @@ int db_fail(struct db *self, const char *what, struct ethos_error *error)
     if ((primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN) && number != 0 && number != ENOENT)
         return err_errno(error, number, self->path); // what is missing is not the database
     if (result == SQLITE_CONSTRAINT_UNIQUE || result == SQLITE_CONSTRAINT_PRIMARYKEY)
-        return err_set(error, ETHOS_EXISTS, "%s: cannot %s: it is there already", self->path, what);
+        return err_set(error, ETHOS_EXISTS, "%s: cannot %s: it exists already", self->path, what);
     if (primary == SQLITE_NOTADB)
         return err_hint(error, err_set(error, ETHOS_CORRUPT, "%s: %s", self->path, reason), "%s",
                         meaning->hint);
@@ -229,7 +229,7 @@ static int check_file(struct db *self, bool create, struct ethos_error *error)
         return refuse_log(self, "empty", error);
     if (S_ISLNK(st.st_mode))
         return err_hint(error, err_set(error, ETHOS_DENIED, "%s: is a symbolic link", self->path),
-                        "make it a file of its own");
+                        "replace it by a regular file");
     return S_ISREG(st.st_mode) ? ETHOS_OK
                                : err_errno(error, S_ISDIR(st.st_mode) ? EISDIR : ENXIO, self->path);
 }

@@ -172,9 +172,8 @@ static int entries(const char *path, uint32_t deadline_ms, vector_entry_fn *each
         result = sqlite3_prepare_v2(connection, ENTRIES, -1, &statement, NULL);
     if (code == ETHOS_OK && (result & 0xFF) == SQLITE_ERROR)
         code = err_hint(
-            error,
-            err_set(error, ETHOS_INVALID, "%s: there is no memory of ethos-vector in it", path),
-            "say the file memory.db, which has the table memory_entries");
+            error, err_set(error, ETHOS_INVALID, "%s: it contains no memory of ethos-vector", path),
+            "give the file memory.db, which has the table memory_entries");
     while (code == ETHOS_OK && result == SQLITE_OK) {
         int step = sqlite3_step(statement);
         if (step == SQLITE_DONE)

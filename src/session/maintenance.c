@@ -180,7 +180,7 @@ int sessions_prune(struct ethos_sessions *sessions, const char *before, int dry_
     char time[CLOCK_ISO_SIZE];
     int64_t count = 0;
     int code = before ? session_time(self, before, time, error)
-                      : err_set(error, ETHOS_INVALID, "a time before which to prune is missing");
+                      : err_set(error, ETHOS_INVALID, "the time before which to prune is missing");
     if (code == ETHOS_OK)
         code = db_ready(self, false, error);
     if (code == ETHOS_OK)

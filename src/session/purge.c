@@ -37,11 +37,12 @@ static int sessions_erase(struct db *self, struct ethos_error *error)
     if (code == ETHOS_OK && !self->network) {
         db_checkpoint(self, SQLITE_CHECKPOINT_TRUNCATE);
         if (self->log_bytes > 0)
-            code = err_hint(error,
-                            err_set(error, ETHOS_BUSY,
-                                    "%s-wal: somebody is reading; deleted text is still in it",
-                                    self->path),
-                            "run the command again when no other program uses it");
+            code = err_hint(
+                error,
+                err_set(error, ETHOS_BUSY,
+                        "%s-wal: another program is reading it, so it still contains deleted text",
+                        self->path),
+                "run the command again when no other program uses it");
     }
     db_unlock(self);
     return code == ETHOS_OK ? search_discard(self, error) : code;
@@ -301,7 +302,8 @@ int sessions_purge(struct ethos_sessions *sessions, const struct ethos_match *ma
     }
     str_release(&scan.out);
     if (code == ETHOS_OK && !dry_run && found > 0)
-        code = err_set(error, ETHOS_BUSY, "%s: somebody keeps writing this text", scan.db->path);
+        code = err_set(error, ETHOS_BUSY, "%s: another program keeps writing this text",
+                       scan.db->path);
     if (code == ETHOS_OK && !dry_run) // also when an earlier run was cut short
         code = sessions_erase(scan.db, error);
     if (code == ETHOS_OK)

@@ -1,9 +1,9 @@
 /*
- * decorator.h: what the decorators have in common: a store that forwards to another store.
+ * decorator.h: shared by stores that forward to another store.
  *
- * The struct of a decorator begins with struct store_wrapper. Its table offers what the inner
- * store offers: the same capabilities, and no optional slot that the inner store lacks. History,
- * conflicts, scopes and watch are forwarded, and so is gather where the decorator has none.
+ * The struct of a decorator begins with struct store_wrapper. Its table offers what the inner store
+ * offers: the same capabilities, and no optional slot that the inner store lacks. History,
+ * conflicts, scopes and watch are forwarded, and so is gather unless the decorator implements it.
  */
 #ifndef ETHOS_STORE_DECORATOR_H
 #define ETHOS_STORE_DECORATOR_H
@@ -17,7 +17,7 @@ struct store_wrapper {
     struct ethos_store *inner;
 };
 
-/* Makes a zeroed object of size bytes that owns inner. Without memory, inner is closed. */
+/* Creates a zeroed object of size bytes that owns inner. If memory runs out, inner is closed. */
 int wrap_new(const struct ethos_host *host, const struct ethos_store_ops *ops, size_t size,
              struct ethos_store *inner, struct store_wrapper **out_wrap, struct ethos_error *error);
 
@@ -29,8 +29,8 @@ int wrap_check(struct ethos_store *self, int fix, ethos_finding_fn *each, void *
                struct ethos_error *error);
 
 /*
- * The inner store; also copies whether it is durable, which a backend finds out anew when it
- * connects late or again.
+ * The inner store; also copies whether it is durable, which a backend determines again when it
+ * reconnects.
  */
 static inline struct ethos_store *wrap_inner(struct ethos_store *self)
 {

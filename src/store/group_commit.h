@@ -27,24 +27,24 @@ struct group;
 
 int group_new(struct group **out_group, struct ethos_error *error);
 
-/* After every store of it is closed. */
+/* Call it after all its stores are closed. */
 void group_free(struct group *group);
 
-/* How many updates wait for the end of a write. */
+/* The number of updates that wait for a write to end. */
 size_t group_count_waiting(struct group *group);
 
 /*
- * Puts a store in front of inner, which it owns and closes (NULL and no memory: inner is closed
- * too). Updates are done together when host and `name` are the same: name stands for the backend
- * and all of its settings, so that any of these inner stores can do what another was asked for. An
- * update that was not begun within deadline_ms is ETHOS_BUSY.
+ * Puts a store in front of inner, which it owns and closes (NULL and out of memory: inner is closed
+ * too). Updates are combined if host and `name` are the same: name stands for the backend and all
+ * its settings, so that any of these inner stores can do the work of another. An update that has
+ * not begun within deadline_ms is ETHOS_BUSY.
  */
 int store_group_new(const struct ethos_host *host, struct ethos_store *inner, struct group *group,
                     const char *name, uint32_t deadline_ms, struct ethos_store **out_store,
                     struct ethos_error *error);
 
 /*
- * Whether something that one thread says for all was said before; from now on it was, or was not.
+ * Whether a report that one thread makes for all was made before; sets whether it is from now on.
  */
 bool group_set_reported(struct group *self, bool told);
 

@@ -99,7 +99,7 @@ bool opid_is_used_error(const struct ethos_error *error)
 static int refuse_reused_id(const char *id, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_DENIED, USED_FOR_OTHERS "%s", id);
-    return err_hint(error, code, "give every operation an id of its own");
+    return err_hint(error, code, "use a different id for each operation");
 }
 
 int opid_apply_record(struct ethos_view record, const struct ethos_origin *origin,

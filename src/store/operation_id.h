@@ -18,7 +18,7 @@
 
 struct str;
 
-/* Whether an update must be done once only. */
+/* Whether an update must be applied only once. */
 bool opid_is_given(const struct ethos_origin *origin);
 
 /* Makes the record of an update, whose edits are finished. */
@@ -27,15 +27,15 @@ int opid_make_record(const struct ethos_origin *origin, int64_t now_ms,
                      struct ethos_error *error);
 
 /*
- * Sets the edits as the record has them. ETHOS_NOTFOUND when it is no record, or that of another
- * id; ETHOS_DENIED when the id was used for another update.
+ * Sets the edits from the record. ETHOS_NOTFOUND if it is not a record, or has another id;
+ * ETHOS_DENIED if the id was used for another update.
  */
 int opid_apply_record(struct ethos_view record, const struct ethos_origin *origin,
                       struct ethos_edit *edits, size_t count, struct ethos_error *error);
 
 /*
- * Whether an update was refused because its id was used for another one: the message is part of
- * the contract.
+ * Whether an update was refused because its id was used for another one; the message is part of the
+ * contract.
  */
 bool opid_is_used_error(const struct ethos_error *error);
 

@@ -2,7 +2,7 @@
  * rows.c: makes a whole store of a database that has fetch and commit.
  *
  * Nothing is locked: an update fetches, computes the changes, and commits them on condition that
- * the scope still has the version that was fetched. If somebody else was faster, it starts again
+ * the scope still has the version that was fetched. If another program changed it first, it starts again
  * after a short random pause.
  */
 #include "store/rows.h"

@@ -21,7 +21,7 @@
 #include "base/arena.h"
 #include "store/decorator.h"
 
-#define ROWS_FIRST 8              /* rows asked for at first: most want the newest, */
+#define ROWS_FIRST 8              /* rows to ask for first: most callers want the newest */
 #define ROWS_PAGE 128             /* and afterwards */
 #define ROWS_PAGE_BYTES (1 << 22) /* bytes of diffs with which a page of history is full */
 #define ROWS_WHOLE_BITS 6         /* one row in 2^6 keeps its text whole */

@@ -21,8 +21,8 @@ extern const struct ethos_store_ops store_ram;
 extern const struct ethos_store_ops store_files;
 
 /*
- * For those who follow the history of the files store: whether the change of a record is not in
- * its file yet. dir is the directory of its scope.
+ * For followers of the files store's history: whether the change of a record is not in its file
+ * yet. dir is the directory of its scope.
  */
 struct history_record;
 bool store_files_is_pending(int dir, const struct history_record *record);

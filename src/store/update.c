@@ -91,7 +91,7 @@ static int swap_all_keys(const struct swap_loop *loop, struct ethos_error *error
         if (code == ETHOS_OK)
             continue;
         if (undo_swaps(loop, i) != ETHOS_OK)
-            return err_set(error, ETHOS_IO, "%s: not written, and the keys before it stay changed",
+            return err_set(error, ETHOS_IO, "%s: not written, but the keys before it were changed",
                            edit->key);
         return code;
     }

@@ -118,7 +118,7 @@ static void test_hints_name_the_next_step(void **state)
     err_errno(&error, ENOSPC, "x");
     assert_non_null(strstr(error.hint, "free"));
     err_errno(&error, EXDEV, "x");
-    assert_non_null(strstr(error.hint, "a file of its own"));
+    assert_non_null(strstr(error.hint, "replace it by a regular file"));
     err_errno(&error, EACCES, "x");
     assert_non_null(strstr(error.hint, "permissions"));
     err_errno(&error, EMFILE, "x");

@@ -159,7 +159,7 @@ static void test_errors_name_document_line_and_column(void **state)
     assert_refused(VIEW("[1,\n"), ETHOS_INVALID,
                    "updates: line 2, column 1: the text ends too early");
     assert_refused(VIEW("[1] 2"), ETHOS_INVALID,
-                   "updates: line 1, column 5: more text after the value");
+                   "updates: line 1, column 5: unexpected text after the value");
     assert_refused((struct ethos_view){NULL, 0}, ETHOS_INVALID,
                    "updates: line 1, column 1: the text ends too early");
 }
@@ -238,7 +238,7 @@ static void test_what_json_is_not_is_refused(void **state)
         assert_true(view_starts(view_str(error.text), VIEW("x: line ")));
     }
     assert_refused(VIEW("1\0"), ETHOS_INVALID,
-                   "updates: line 1, column 2: more text after the value");
+                   "updates: line 1, column 2: unexpected text after the value");
 }
 
 static void test_invalid_utf8_is_refused_where_it_stands(void **state)

@@ -155,7 +155,7 @@ await test('an edited message goes on in a copy that ends before it', async () =
     await idle(page);
     const before = stored(original);
     const message = page.locator('.message.user', { hasText: 'Two?' });
-    await message.getByRole('button', { name: 'Edit and send in a copy' }).click();
+    await message.getByRole('button', { name: 'Edit and send in a copy of the conversation' }).click();
     await page.getByRole('textbox', { name: 'Your message, changed' }).fill('Three?');
     model.rule = (answer) => answer.say('Third.').end();
     await press(page, 'Send in a copy');

@@ -43,7 +43,7 @@ await test('nothing is set up: each platform says how, by keyboard', async () =>
     await page.keyboard.press('g');
     await page.keyboard.press('l');
     await reads(page, 'Set up a channel to begin');
-    must((await text(page)).includes('Nobody may talk yet.'), await text(page));
+    must((await text(page)).includes('Nobody is allowed yet.'), await text(page));
     await tabTo(page, 'Set up Telegram');
     await page.keyboard.press('Enter');
     await reads(page, 'ethos config set channels.telegram.enabled on');

@@ -222,7 +222,7 @@ await test('what is typed while both texts are brought together is in the merge'
     const typed = gate();
     await page.route('**/rpc/memory/merge', async (route) => { await typed.reached; await route.continue(); });
     const asked = page.waitForRequest('**/rpc/memory/merge');
-    await page.getByRole('button', { name: 'Bring together now' }).click(); // told of when nothing was typed
+    await page.getByRole('button', { name: 'Merge now' }).click(); // told of when nothing was typed
     await asked;
     await editor(page).fill(`${MEMORY}- mine\n- mine, too\n`);
     typed.reach();
@@ -256,7 +256,7 @@ await test('who types while texts are brought together goes on in the same line'
     const place = () => editor(page).evaluate((area) => area.value.slice(0, area.selectionStart).split('\n').at(-1));
     await editor(page).evaluate((area) => { area.selectionStart = area.selectionEnd = area.value.indexOf('Redis') + 5; });
     write(`- before\n${MEMORY}- behind\n`);
-    await page.getByRole('button', { name: 'Bring together now' }).click();
+    await page.getByRole('button', { name: 'Merge now' }).click();
     await until(async () => (await editor(page).inputValue()).endsWith('- behind\n'), 'it was not brought together');
     await becomes(place, '- Redis');
 });
@@ -316,7 +316,7 @@ await test('a note that is removed while somebody writes: told, the draft is fou
     await page.reload();
     await becomes(() => editor(page).inputValue(), `${content}\nAnd mine.\n`);
     await editor(page).press('Escape');
-    await reads(page, 'There is no such note any more.', '.note');
+    await reads(page, 'This note no longer exists.', '.note');
     await page.locator('.note').getByRole('button', { name: 'Continue' }).click();
     await editor(page).waitFor();
     await save(page);

@@ -85,10 +85,10 @@ await test('the links of a note that went meanwhile are not wanted any more', as
     await open('#/notes/short-lived.md', page);
     await until(held.made, 'the page asks');
     run('-y', 'notes', 'rm', 'short-lived');
-    await reads(page, 'There is no such note any more.');
+    await reads(page, 'This note no longer exists.');
     await held.release();
     await settled(page);
-    await reads(page, 'There is no such note any more.');
+    await reads(page, 'This note no longer exists.');
 });
 
 await test('a file that is edited on disk appears without a reload', async () => {

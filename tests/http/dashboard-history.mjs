@@ -161,7 +161,7 @@ await test('a link to an old change begins there: what came since is neither loa
         await settled(page);
         same(asked.filter((body) => body.includes('"cursor"')), []); // what it shows, and no further page
         same(await page.locator('.change-detail:not([hidden])').count(), 1);
-        await page.getByRole('button', { name: t.t ? 'Later ones, too' : 'Show all' }).click();
+        await page.getByRole('button', { name: t.t ? 'Include later ones' : 'Show all' }).click();
         await page.locator('.change-line').first().getByText('And one now').waitFor();
         await becomes(() => page.url().includes('key=MEMORY.md'), Boolean(t.t));
         run('memory', 'undo', '-p', 'engineer');

@@ -241,7 +241,7 @@ await test('several browsers are signed in at a time; one signs out, a code sign
     await reads(one, 'Known before');
     await one.getByRole('button', { name: 'Browsers, sign out' }).click();
     await becomes(() => one.locator('dialog li.row').count(), 1);
-    await one.getByRole('button', { name: 'Sign another one in' }).click();
+    await one.getByRole('button', { name: 'Sign in another browser' }).click();
     const digits = await one.locator('dialog strong').textContent();
     await two.locator('input[name=t]').fill(digits);
     await two.getByRole('button', { name: 'Sign in' }).click();
@@ -308,7 +308,7 @@ await test('a conversation that grows leaves what is unfolded; one that is delet
     await reads(page, 'And one thing more', '.talk');
     await reads(page, 'src/lease.c:42: renew()', '.fold');
     run('sessions', 'delete', id, '--yes');
-    await reads(page, 'There is no such conversation any more.');
+    await reads(page, 'This conversation no longer exists.');
 });
 
 await end();

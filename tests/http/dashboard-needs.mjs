@@ -174,7 +174,7 @@ await test('a conflict, a note to check and a broken agent stand beside what wai
     say(add('four'));
     await open('#/memory', page);
     await open('#/needs', page);
-    await reads(page, 'its hooks run /nowhere/ethos, which is not a program');
+    await reads(page, 'its hooks run /nowhere/ethos, which cannot be executed');
     await reads(page, 'ethos install claude-code');
     await becomes(async () => Number(await count(page).textContent()), before + 4);
     await accessible(page, 'all kinds');

@@ -133,7 +133,7 @@ const CHATS = [
         await page.keyboard.press('Control+.');
         await page.getByText('Stopped.').waitFor();
     })],
-    ['chat-edit', '#/sessions/new', both(talk, (page) => page.getByRole('button', { name: 'Edit and send in a copy' }).first().click())],
+    ['chat-edit', '#/sessions/new', both(talk, (page) => page.getByRole('button', { name: 'Edit and send in a copy of the conversation' }).first().click())],
     ['chat-failed', '#/sessions/new', async (page) => {
         model.rule = (answer) => answer.refuse(401, 'wrong key');
         await say(page, 'Are you there?');

@@ -222,7 +222,7 @@ static void test_what_is_there_is_not_added_again(void **state)
     const json_t *report = success(
         call(&client, "memory_write", "{'action':'add','content':' Likes tea\\n'}"));
     assert_int_equal(json_integer_value(at(report, "applied")), 0);
-    assert_string_equal(text_at(report, "unchanged.0.warning"), "it says this already");
+    assert_string_equal(text_at(report, "unchanged.0.warning"), "the file already says this");
     assert_file(*state, "home/personalities/default/MEMORY.md", "Likes tea\n\nLikes figs\n");
     json_t *args = json_pack("{s:s}", "updates", "{\"action\":\"add\",\"content\":\"Likes tea\"}");
     struct op_call sync = {

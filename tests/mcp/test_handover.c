@@ -307,7 +307,7 @@ static void test_the_small_program_in_its_place_does_not_call_itself_for_ever(vo
     char other[1024], program[1024];
     copy_program(world, "wrong/libexec/ethos-db", other);
     copy_program(world, "wrong/bin/ethos", program);
-    try_without(world, program, "/wrong/libexec/ethos-db: another program stands there");
+    try_without(world, program, "/wrong/libexec/ethos-db: there is another program in its place");
 }
 
 static void test_what_was_not_handed_over_is_refused(void **state)

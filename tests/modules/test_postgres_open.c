@@ -436,7 +436,7 @@ static void test_any_name_of_a_schema_will_do(void **state)
         close_store(store);
         drop_schema(names[i]);
     }
-    refuses(ETHOS_INVALID, "cannot name a schema", "schema", "information_schema");
+    refuses(ETHOS_INVALID, "is not a valid schema name", "schema", "information_schema");
 }
 
 /* Whatever is set for a database, its texts are the same bytes. */

@@ -139,7 +139,7 @@ static void test_what_nobody_can_know_is_said_and_a_repeat_tells(void **state)
     assert_int_equal(add(store, "unknown.md", "first", "op-0", NULL, &error), ETHOS_OK);
     proxy_arm(proxy, PROXY_CUT_ANSWER, "unknowable", 1000);
     assert_int_equal(add(store, "unknown.md", "unknowable", "op-1", NULL, &error), ETHOS_IO);
-    assert_non_null(strstr(error.text, "may have been done"));
+    assert_non_null(strstr(error.text, "may have been made"));
     proxy_arm(proxy, PROXY_CUT_ANSWER, SWAP, 0);
     assert_int_equal(add(store, "unknown.md", "unknowable", "op-1", &verdict, &error), ETHOS_OK);
     assert_int_equal(verdict, ETHOS_EDIT_REPEATED);

@@ -11,7 +11,7 @@
 #include "../support/alloc.h"
 
 #define INDEX "sessions-search.db"
-#define FTS "its full-text index messages_fts does not agree with the messages\n"
+#define FTS "its full-text index messages_fts does not match the messages\n"
 #define EARLY "'2026-01-01T00:00:00.000Z'"
 
 /* "severity subject: problem" per line. */
@@ -196,7 +196,8 @@ static void rows_without_their_session_are_counted(void **state)
     struct world *w = *state;
     converse(w, "a");
     raw_run(w, "PRAGMA foreign_keys=OFF; DELETE FROM sessions");
-    assert_finds(w, 1, "warning sessions.db: what 4 of the rows in messages belong to is gone\n");
+    assert_finds(w, 1,
+                 "warning sessions.db: 4 rows in messages refer to rows that no longer exist\n");
     assert_query(w, "SELECT count(*) FROM messages", "4\n");
 }
 
@@ -275,7 +276,7 @@ static void sessions_that_a_model_would_refuse_are_named(void **state)
     say(w, "assistant", "and again");
     snprintf(expected, sizeof expected,
              "warning session %s: message 5: role assistant after an assistant's message: a model "
-             "would refuse it\n",
+             "would reject it\n",
              w->id);
     assert_finds(w, 1, expected);
     raw_run(w, "UPDATE messages SET deleted_at=" EARLY " WHERE content LIKE '%again'");
@@ -348,11 +349,11 @@ static void a_damaged_index_is_told_and_made_anew(void **state)
     unlinkat(w->temp.fd, INDEX "-shm", 0);
     temp_write(&w->temp, INDEX, "dear somebody, this is a letter and no database at all, nor ours");
     world_open(w);
-    assert_finds(w, 0, "warning " INDEX ": is damaged; the next search makes it anew\n");
+    assert_finds(w, 0, "warning " INDEX ": is damaged; the next search rebuilds it\n");
     char *text = temp_read(&w->temp, INDEX, &size);
     assert_memory_equal(text, "dear", 4); // looking writes nothing
     free(text);
-    assert_finds(w, 1, "fixed " INDEX ": is damaged; the next search makes it anew\n");
+    assert_finds(w, 1, "fixed " INDEX ": is damaged; the next search rebuilds it\n");
     assert_finds(w, 0, "");
     assert_int_equal(count_hits(w, "files"), 1);
 }

@@ -184,7 +184,7 @@ static void test_an_error_at_a_later_key_puts_the_earlier_ones_back(void **state
     int code = store_update(m.f->store, SCOPE, edits, 2, add_x, &m, NULL, &m.f->error);
     // putting back is a write too and fails as well: the answer says so
     assert_int_equal(code, ETHOS_IO);
-    assert_non_null(strstr(m.f->error.text, "stay changed"));
+    assert_non_null(strstr(m.f->error.text, "were changed"));
     assert_text(m.f, "a.md", "oldx");
     assert_text(m.f, "b.md", NULL);
     free(edits[0].old.data);

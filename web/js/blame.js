@@ -153,12 +153,12 @@ export class Blame {
                     : h(
                           'p',
                           { class: 'small' },
-                          'Nobody knows: this was there before the history begins.',
+                          'Unknown: this line is older than the history.',
                       ),
             );
         } catch (error) {
             if (this.block === block && error.name !== 'AbortError')
-                this.place(block, h('p', { class: 'small' }, 'The history does not answer now.'));
+                this.place(block, h('p', { class: 'small' }, 'The history is not available right now.'));
         }
     }
 
@@ -226,7 +226,7 @@ export class Blame {
     place(block, content) {
         const box = (this.box = h(
             'div',
-            { class: 'blame', id: this.id, role: 'group', 'aria-label': 'Where this came from' },
+            { class: 'blame', id: this.id, role: 'group', 'aria-label': 'Where this line comes from' },
             content,
         ));
         this.body.append(box);

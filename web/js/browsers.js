@@ -40,6 +40,6 @@ export function browsers() {
     dialog({
         title: 'Browsers',
         body: [h('p', { class: 'small muted' }, 'Each browser that opened a link of “ethos serve” is signed in for 30 days.'), list, code],
-        actions: [{ label: 'Sign another one in', run: showCode }, { label: 'Sign out here', kind: 'primary', run: signOut }],
+        actions: [{ label: 'Sign in another browser', run: showCode }, { label: 'Sign out here', kind: 'primary', run: signOut }],
     });
 }

@@ -99,14 +99,14 @@ export function undoChange(ctx, change) {
                 (group ? ' The same operation changed other files too, such as the index: they are taken back with it.' : ''),
             warning: clean
                 ? null
-                : 'Later changes touched the same lines. What cannot be taken back cleanly stays for you to decide.',
+                : 'Later changes touched the same lines. You decide about the parts that cannot be undone automatically.',
             run: () => undoNow(ctx, change, made),
         };
     };
     return agree(ctx, {
         plan,
         ask: isUndo(change) && !number ? confirmAsItIs : confirmOnce,
-        nothing: 'There is nothing left of this change to undo.',
+        nothing: 'Nothing of this change is left to undo.',
         done: 'Undone. The timeline keeps both.',
     });
 }
@@ -135,7 +135,7 @@ export function restoreVersion(ctx, { scope, key, revision, time }) {
     };
     return agree(ctx, {
         plan,
-        nothing: 'The file is already like this.',
+        nothing: 'The file already has this text.',
         done: 'Restored. The timeline keeps both.',
     });
 }

@@ -72,7 +72,7 @@ export class Chat extends Transcript {
             h('h2', { class: 'lead ellipsis', dir: 'auto' }, session?.pinned ? icon('pin', 16) : null, session ? nameOf(session) : 'New chat'),
             session?.parentSessionId ? h('a', { class: 'small nowrap', href: this.ctx.href(`sessions/${session.parentSessionId}`) }, icon('fork', 14), ' forked') : null,
             session ? iconButton({ label: 'More', icon: 'more', run: () => this.menu() }) : null));
-        if (!this.id && !this.sent.length) fill(this.problems, h('div', { class: 'empty' }, h('p', 'Ask something, or start a task. The agent knows what memory holds, and remembers what it learns.')));
+        if (!this.id && !this.sent.length) fill(this.problems, h('div', { class: 'empty' }, h('p', 'Ask a question or start a task. The agent knows your memory and remembers what it learns.')));
         this.paintFacts();
     }
 
@@ -176,9 +176,9 @@ export class Chat extends Transcript {
             if (!box) continue;
             const texts = message.content.trim() !== '';
             refill(box,
-                message.role === 'user' && !this.next ? iconButton({ label: 'Edit and send in a copy', icon: 'edit', run: () => this.edit(message) }) : null,
+                message.role === 'user' && !this.next ? iconButton({ label: 'Edit and send in a copy of the conversation', icon: 'edit', run: () => this.edit(message) }) : null,
                 message.role === 'assistant' && texts ? button({ label: 'Copy', icon: 'copy', kind: 'quiet small', run: () => copy(message.content) }) : null,
-                message === last && message === groups.at(-1).message && !this.live && !this.failure ? button({ label: 'Retry', icon: 'restore', kind: 'quiet small', title: 'Ask again; this answer goes', run: () => this.retry() }) : null);
+                message === last && message === groups.at(-1).message && !this.live && !this.failure ? button({ label: 'Retry', icon: 'restore', kind: 'quiet small', title: 'Ask again; this answer is replaced', run: () => this.retry() }) : null);
         }
     }
 

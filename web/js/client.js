@@ -94,7 +94,7 @@ async function ownCall(name, input, { signal } = {}) {
 async function bodyOf(response, signal) {
     const text = await response.text().catch((error) => {
         if (signal?.aborted) throw error;
-        throw new EthosError('The answer broke off.', { code: 'NETWORK', cause: error });
+        throw new EthosError('The answer was interrupted.', { code: 'NETWORK', cause: error });
     });
     return JSON.parse(text);
 }
@@ -146,8 +146,8 @@ export function explain(error) {
     if (!error.code) {
         console.error(error); // ours: the words would tell a person nothing
         return {
-            what: 'This page made a mistake of its own.',
-            action: 'Reload it; nothing that you wrote is lost.',
+            what: 'An error occurred on this page.',
+            action: 'Reload the page; nothing that you wrote is lost.',
         };
     }
     return { what: error.message, action };

@@ -108,7 +108,7 @@ export async function confirmAsItIs(question) {
         if (!asked) return false;
         const { run, body } = asked;
         const lead = moved
-            ? notice('warning', 'It changed while you looked. This is what would happen now.')
+            ? notice('warning', 'It has changed in the meantime. This is what would happen now.')
             : null;
         moved = false;
         const agreed = await confirm({

@@ -14,8 +14,8 @@ import { button, linkButton, notice, problem, segmented } from './ui.js';
 
 const PREVIEW_MS = 180;
 const ROUNDS = 20; // that an agreed merge goes on by itself while others write
-const NO_DRAFT = 'Changes are kept as a draft';
-const ONLY_HERE = 'This browser keeps no drafts: save before you leave';
+const NO_DRAFT = 'Changes are saved as a draft';
+const ONLY_HERE = 'This browser does not save drafts: save before you leave';
 
 export class Editor {
     /** file: as memory.list gives it; done(saved) is called at the end. */
@@ -198,7 +198,7 @@ export class Editor {
                         'p',
                         { class: 'faint small' },
                         error.code === 'NETWORK'
-                            ? 'The preview comes back with the server.'
+                            ? 'There is no preview while the server is unreachable.'
                             : `No preview: ${explain(error).what}`,
                     ),
                 );
@@ -252,7 +252,7 @@ export class Editor {
                 'info',
                 `${this.file.key} changed meanwhile${by}: +${added} −${removed}. Saving brings both together.`,
                 linkButton('Show', () => this.showNews()),
-                linkButton('Bring together now', () => (this.dirty ? this.save() : this.take())),
+                linkButton('Merge now', () => (this.dirty ? this.save() : this.take())),
             ),
         );
     }
@@ -325,7 +325,7 @@ export class Editor {
             action: 'Make it anew',
             wide: true,
             body: [
-                h('p', 'The file was removed while you were writing. This would be in it:'),
+                h('p', 'The file was deleted while you were writing. This would be its text:'),
                 diffView(around(lineDiff('', this.text))),
             ],
         });
@@ -416,7 +416,7 @@ export class Editor {
                 h(
                     'p',
                     { class: 'small muted' },
-                    this.unkept ? `${ONLY_HERE}.` : 'Your text is kept as a draft in this browser.',
+                    this.unkept ? `${ONLY_HERE}.` : 'Your text is saved as a draft in this browser.',
                 ),
             );
     }
@@ -435,7 +435,7 @@ export class Editor {
                 action: 'Discard it',
                 wide: true,
                 body: [
-                    h('p', 'The file stays as it is. This is what would be thrown away:'),
+                    h('p', 'The file does not change. This draft would be discarded:'),
                     diffView(around(lineDiff(this.base, this.text))),
                 ],
             }))

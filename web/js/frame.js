@@ -226,7 +226,7 @@ function paintBanner() {
             icon('offline'),
             h(
                 'span',
-                'The server does not answer. What you see is what was last known; what you write is kept as a draft.',
+                'The server does not answer. You see the last known state; what you write is saved as a draft.',
             ),
         );
     else if (state === 'signed-out')
@@ -246,7 +246,7 @@ function paintBanner() {
             icon('offline'),
             h(
                 'span',
-                'Memory is out of reach. What you see is what was known ',
+                'Memory cannot be reached. You see the state of ',
                 time(known),
                 '; what you write is kept as a draft.',
             ),

@@ -46,7 +46,7 @@ export function cutWords(data, file) {
                 : `Prefetch would leave out ${plural(chars, 'character')}: the budget is full.`,
         );
     if (omitted(data, file, 'guard').length)
-        words.push('A line reads like an instruction to the model and is withheld from prompts.');
+        words.push('A line reads like an instruction to the model and is left out of prompts.');
     if (omitted(data, file, 'secret').length)
         words.push('Something looks like a secret and is masked in prompts.');
     if (omitted(data, file, 'unreadable').length)

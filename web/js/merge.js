@@ -51,7 +51,7 @@ const OPTIONS = {
 const WORDS = {
     yours: 'Only you changed this',
     theirs: 'Only they changed this',
-    both: 'Both changed this, and it fits',
+    both: 'Both changed this; the changes were merged',
     conflict: 'Both changed this',
 };
 
@@ -174,7 +174,7 @@ export async function mergeDialog(ctx, { title, base, yours, theirs, by, agreed 
         ),
     ];
     return dialog({
-        title: 'Bring both together',
+        title: 'Merge both',
         wide: true,
         body,
         className: 'merge',

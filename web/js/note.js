@@ -55,7 +55,7 @@ export class NotePane {
         if (this.editor) return gone ? this.editor.changed(this.note) : undefined; // it tells itself
         this.painted = null;
         this.linksNode = this.linking = null;
-        fill(this.node, this.backLink(), gone ? [notice('info', 'There is no such note any more.'), this.draftBox = h('div')] : problem(error));
+        fill(this.node, this.backLink(), gone ? [notice('info', 'This note no longer exists.'), this.draftBox = h('div')] : problem(error));
         if (gone) this.paintDraft();
     }
 
@@ -99,7 +99,7 @@ export class NotePane {
             h('div', { class: 'spread' }, h('h2', { class: 'lead', dir: 'auto' }, note.title),
                 h('div', { class: 'cluster note-actions' },
                     button({ label: 'Edit', icon: 'edit', kind: 'quiet', title: 'Edit (e)', run: () => this.edit() }),
-                    button({ label: 'Still true', icon: 'check', kind: 'quiet', title: 'You looked: the note is verified today', run: () => this.verify() }),
+                    button({ label: 'Still true', icon: 'check', kind: 'quiet', title: 'Mark the note as verified today', run: () => this.verify() }),
                     iconButton({ label: 'Delete this note', icon: 'trash', run: () => this.remove() }))),
             note.hook ? h('p', { class: 'note-hook-line muted', dir: 'auto' }, note.hook) : null,
             h('div', { class: 'note-facts small muted' }, facts),
@@ -179,7 +179,7 @@ export class NotePane {
         const { note } = this;
         const sure = await confirm({
             title: `Delete “${note.title}”?`, action: 'Delete it', kind: 'danger',
-            body: [h('p', 'The file and its line in the index go. Its history stays: the timeline can bring it back.'), h('p', { class: 'small muted' }, `${note.key}, last changed ${moment(note.modifiedAt)}`)],
+            body: [h('p', 'The file and its line in the index are deleted. The history stays: you can restore the note from the timeline.'), h('p', { class: 'small muted' }, `${note.key}, last changed ${moment(note.modifiedAt)}`)],
             run: () => this.ctx.call('notes.remove', this.input({ ifMatch: note.revision })),
         });
         if (!sure) return;

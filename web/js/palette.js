@@ -222,7 +222,7 @@ export async function palette(given) {
                           'aria-selected': 'false',
                           'aria-disabled': 'true',
                       },
-                      'Nothing is called like this.',
+                      'No command has this name.',
                   ),
         );
         mark();

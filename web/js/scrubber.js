@@ -124,7 +124,7 @@ export class Scrubber {
     async paint() {
         const version = this.versions[this.index];
         if (!version)
-            return void fill(this.body, h('p', { class: 'muted' }, 'No version of it is known.'));
+            return void fill(this.body, h('p', { class: 'muted' }, 'No version is known.'));
         const mine = (this.painting = {});
         const words = `${moment(version.time)}, ${who(version)} (${this.index + 1} of ${this.versions.length})`;
         this.slider.setAttribute('aria-valuetext', words);

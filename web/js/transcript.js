@@ -83,7 +83,7 @@ export class Transcript {
 
     failed(error) {
         if (error.name === 'AbortError') return;
-        fill(this.node, this.backLink(), error.status === 404 ? notice('info', 'There is no such conversation any more.') : problem(error));
+        fill(this.node, this.backLink(), error.status === 404 ? notice('info', 'This conversation no longer exists.') : problem(error));
     }
 
     page(input) {
@@ -111,8 +111,8 @@ export class Transcript {
             h('div', { class: 'cluster transcript-actions' },
                 button({ label: 'Rename', icon: 'edit', kind: 'quiet', run: () => this.rename() }),
                 button({ label: session.pinned ? 'Unpin' : 'Pin', icon: 'pin', kind: 'quiet', run: () => this.pin() }),
-                this.how.canContinue ? button({ label: 'Continue', icon: 'sessions', kind: 'quiet', title: 'Go on from here with the agent, in a copy', run: () => this.fork() })
-                    : button({ label: 'Fork', icon: 'fork', kind: 'quiet', title: 'Copy it, to go on from there in another way', run: () => this.fork() }),
+                this.how.canContinue ? button({ label: 'Continue', icon: 'sessions', kind: 'quiet', title: 'Continue from here with the agent, in a copy', run: () => this.fork() })
+                    : button({ label: 'Fork', icon: 'fork', kind: 'quiet', title: 'Copy the conversation to continue it differently', run: () => this.fork() }),
                 button({ label: 'Export', icon: 'download', kind: 'quiet', title: 'Save it as markdown', run: () => this.export().catch(this.ctx.fail) }),
                 button({ label: 'Delete', icon: 'trash', kind: 'quiet', run: () => this.remove() })),
             this.changesBox = h('div', { class: 'small transcript-changes' }));
@@ -320,7 +320,7 @@ export class Transcript {
     async fork() {
         try {
             const { session } = await this.ctx.busy(this.ctx.call('sessions.fork', { id: this.id }));
-            this.ctx.toast('This is the copy; the other one stays as it is.');
+            this.ctx.toast('This is the copy; the original does not change.');
             this.how.forked(session.id);
         } catch (error) {
             this.ctx.fail(error);
@@ -355,9 +355,9 @@ export class Transcript {
         const sure = await confirm({
             title: 'Delete this conversation?', action: 'Delete it', kind: 'danger',
             body: [h('p', { dir: 'auto' }, h('strong', nameOf(this.session))),
-                h('p', 'Everything said in it goes, for good, also from search.'),
+                h('p', 'All its messages are deleted for good, also from search.'),
                 h('p', changed ? `What memory learned from it stays: ${plural(changed, 'change')}, to be seen and undone in the timeline.` : 'Memory stays as it is.'),
-                h('p', { class: 'small muted' }, 'To keep a copy of the words, export it first.')],
+                h('p', { class: 'small muted' }, 'To keep a copy, export it first.')],
             run: () => this.ctx.call('sessions.delete', { id: this.id }),
         });
         if (!sure) return;

@@ -25,7 +25,7 @@
 
 struct backend_reach {
     bool once;  /* ETHOS_SETUP_REACH */
-    bool waits; /* ETHOS_SETUP_STAYS; to be set when the server has answered */
+    bool waits; /* ETHOS_SETUP_STAYS; set it when the server has answered */
     uint32_t deadline_ms;
     struct ethos_deadline *shared; /* or NULL */
 };
@@ -37,7 +37,7 @@ static inline struct backend_reach reach_make(const struct ethos_setup *setup)
         setup->deadline_ms ? setup->deadline_ms : ETHOS_LOCK_DEADLINE_MS, setup->deadline};
 }
 
-/* Limits of which 0 is none. */
+/* The smaller of two limits, where 0 is no limit. */
 static inline uint32_t reach_least(uint32_t ms, uint32_t limit)
 {
     return limit > 0 && limit < ms ? limit : ms;
@@ -49,7 +49,7 @@ static inline uint32_t reach_call_ms(const struct backend_reach *self)
     return reach_least(self->deadline_ms, self->shared ? self->shared->call_ms : 0);
 }
 
-/* The same for reading texts, unless once is enough. */
+/* The same for reading texts, unless one attempt is enough. */
 static inline uint32_t reach_most_ms(const struct backend_reach *self)
 {
     return reach_least(reach_call_ms(self), self->shared ? self->shared->read_ms : 0);
@@ -61,21 +61,21 @@ static inline uint32_t reach_read_ms(const struct backend_reach *self)
     return reach_least(reach_most_ms(self), self->once ? ETHOS_ATTEMPT_MS : 0);
 }
 
-/* Until when it is tried again, in a call that began then and has until then. */
+/* Until when to retry, in a call that began then and may take until then. */
 static inline int64_t reach_again(const struct backend_reach *self, int64_t began, int64_t until)
 {
     int64_t brief = began + ETHOS_REACH_MS;
     return self->once ? began : self->waits || brief > until ? until : brief;
 }
 
-/* Until when an attempt to connect, or to read, that begins now may take. */
+/* Until when an attempt to connect or read that begins now may take. */
 static inline int64_t reach_attempt(const struct backend_reach *self, int64_t now, int64_t until)
 {
     int64_t brief = now + reach_read_ms(self);
     return brief < until ? brief : until;
 }
 
-/* os_poll; -1 when the host gives the call up. */
+/* os_poll; -1 if the host cancels the call. */
 static inline int reach_poll(const struct backend_reach *self, struct pollfd *fds,
                              unsigned long count, int timeout_ms)
 {
@@ -84,7 +84,7 @@ static inline int reach_poll(const struct backend_reach *self, struct pollfd *fd
                                   : os_poll(fds, count, timeout_ms);
 }
 
-/* os_sleep_ms; false when the host gives the call up. */
+/* os_sleep_ms; false if the host cancels the call. */
 static inline bool reach_sleep(const struct backend_reach *self, unsigned ms)
 {
     const struct ethos_deadline *shared = self->shared;
@@ -94,7 +94,7 @@ static inline bool reach_sleep(const struct backend_reach *self, unsigned ms)
     return true;
 }
 
-/* ETHOS_BUSY, and the error of the call that failed, while the server is left alone. */
+/* ETHOS_BUSY with the error of the failed call, while the server is not tried again. */
 static inline int reach_check(const struct backend_reach *self, int64_t now,
                               struct ethos_error *error)
 {
@@ -106,7 +106,7 @@ static inline int reach_check(const struct backend_reach *self, int64_t now,
     return ETHOS_BUSY;
 }
 
-/* Notes that a call that began then has had no answer until now. */
+/* Records that a call that began then has had no answer until now. */
 static inline void reach_failed(const struct backend_reach *self, int64_t began, int64_t now,
                                 const struct ethos_error *error)
 {

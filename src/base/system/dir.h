@@ -1,5 +1,5 @@
 /*
- * dir.h: making, listing and removing directories, and refusing those that are not private.
+ * dir.h: creates, lists and removes directories, and refuses those that are not private.
  */
 #ifndef ETHOS_BASE_SYSTEM_DIR_H
 #define ETHOS_BASE_SYSTEM_DIR_H
@@ -8,22 +8,22 @@
 
 #include <ethos/types.h>
 
-/* Makes every missing directory of an absolute path, as os_mkdirs does. 0, or -1 and errno. */
+/* Creates every missing directory of an absolute path, like os_mkdirs. 0, or -1 and errno. */
 int dir_make(const char *path);
 
 /* The same for a home. A new one gets a .gitignore that keeps tokens, keys, databases and locks out of git. */
 #define DIR_IGNORE ".gitignore"
 int dir_make_home(const char *path);
 
-/* Writes that file unless there is one. 0, or -1 and errno. */
+/* Writes that file unless it exists. 0, or -1 and errno. */
 int dir_ignore(int dir);
 
-/* Removes a directory with all that is in it, following no link. 0, or -1 and errno. */
+/* Removes a directory and its contents, following no links. 0, or -1 and errno. */
 int dir_remove(int dir, const char *name);
 
 /*
- * The names in a directory, in byte order, in the arena. 0, or -1 and errno: ENOMEM, E2BIG past the
- * limit.
+ * The names in a directory, in byte order, in the arena. 0, or -1 and errno: ENOMEM, E2BIG beyond
+ * the limit.
  */
 struct arena;
 struct dir_names {
@@ -32,7 +32,7 @@ struct dir_names {
 };
 int dir_names(int dir, struct arena *arena, size_t limit, struct dir_names *out);
 
-/* ETHOS_DENIED, naming path and mode, when group or others may write to the directory. */
+/* ETHOS_DENIED, with path and mode, if group or others may write to the directory. */
 int dir_private(const struct stat *info, const char *path, struct ethos_error *error);
 
 #endif

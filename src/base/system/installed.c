@@ -41,7 +41,7 @@ static int join_path(const char *folder, const char *between, const char *name, 
                      struct ethos_error *error)
 {
     if (snprintf(out, PATH_MAX, "%s%s/%s", folder, between, name) >= PATH_MAX)
-        return err_set(error, ETHOS_LIMIT, "%s: too long a path", folder);
+        return err_set(error, ETHOS_LIMIT, "%s: the path is too long", folder);
     return ETHOS_OK;
 }
 

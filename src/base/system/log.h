@@ -9,7 +9,7 @@
 void log_line(const struct ethos_host *host, enum ethos_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* malloc, silence, the system clock. */
+/* malloc, no log, the system clock. */
 extern const struct ethos_host log_default_host;
 
 #endif

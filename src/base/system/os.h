@@ -37,7 +37,7 @@ int os_openat(int dir, const char *path, int flags, mode_t mode); /* adds O_CLOE
 /* Both: with O_CREAT | O_EXCL the file has exactly this mode, whatever the umask. */
 int os_close(int fd);
 
-/* CLEANUP_FD int fd: closed when its block is left, unless it is negative. errno stays as it is. */
+/* CLEANUP_FD int fd: closed at the end of its block, unless it is negative. errno is preserved. */
 void os_close_at_end(const int *fd);
 #define CLEANUP_FD __attribute__((cleanup(os_close_at_end)))
 
@@ -65,31 +65,31 @@ int os_flock(int fd, int operation);
 int os_fstatfs(int fd, uint64_t *out_type); /* the number that tells a file system's kind */
 int os_futime(int fd, int64_t mtime_ns);    /* sets the time of the last change */
 
-/* The first `size` bytes of a file, more than 0, as they are now and will be. NULL and errno. */
+/* Maps the first `size` bytes of a file, more than 0, privately. NULL and errno. */
 const char *os_map(int fd, size_t size);
 void os_unmap(const char *map, size_t size);
 
-/* inotify(7), never waiting for events: a descriptor, a watch. And poll(2), interrupted or not. */
+/* inotify(7), never blocking: a descriptor, a watch. And poll(2), which may be interrupted. */
 struct pollfd;
 int os_watch(void);
 int os_watch_add(int fd, const char *path, uint32_t mask);
 int os_watch_remove(int fd, int watch);
 int os_poll(struct pollfd *fds, unsigned long count, int timeout_ms);
 
-/* A byte that is 1, and in a process forked off from this one 0. NULL: it cannot be had. */
+/* A byte that is 1 in this process and 0 in processes forked from it. NULL: not available. */
 const char *os_mine(void);
 void os_mine_free(const char *mine);
 
 /*
- * epoll(7) over a few descriptors: itself readable while one of them is; which are ready now, as the bits that
- * each was added with. One that was closed is no longer in it.
+ * epoll(7) over a few descriptors: readable while one of them is; returns the bits of those that
+ * are ready. A closed descriptor is removed from it.
  */
 int os_ready(void);
 int os_ready_add(int self, int fd, uint32_t events, uint32_t bit);
 int os_ready_remove(int self, int fd);
 int os_ready_now(int self, uint32_t *out_bits);
 
-/* What a directory is, whatever its name; links are followed. */
+/* Identity of a directory, independent of its name; links are followed. */
 struct os_identity {
     uint64_t device, inode;
     int64_t birth_ns; /* 0 where the file system keeps none */
@@ -97,15 +97,15 @@ struct os_identity {
 int os_identify(const char *path, struct os_identity *out); /* ENOTDIR for a file */
 
 /*
- * Entries of a directory, "." and ".." left out, order as the kernel gives it. The callback returns
- * 0 to go on; any other value stops the walk and is returned by it.
+ * Entries of a directory without "." and "..", in the kernel's order. The callback returns 0 to
+ * continue; any other value ends the iteration and is returned by it.
  */
 typedef int os_dir_fn(void *arg, const char *name);
 int os_list(int dir, os_dir_fn *each, void *arg);
 
 int64_t os_now_ms(void); /* wall time */
 int64_t os_monotonic_ms(void);
-int64_t os_tick_ms(void); /* the same as of the last tick of the kernel, and cheaper */
+int64_t os_tick_ms(void); /* the time of the kernel's last tick, which is cheaper */
 int64_t os_boot_ms(void); /* wall time at which the machine started */
 void os_sleep_ms(unsigned ms);
 int os_random(void *data, size_t size);
@@ -114,38 +114,47 @@ int os_random(void *data, size_t size);
 
 struct str;
 
-/* Appends all there is. 0, or -1 and errno with out as before; EFBIG past `limit` bytes. */
+/*
+ * Appends the rest of the file. 0, or -1 and errno with out unchanged; EFBIG beyond `limit` bytes.
+ */
 int os_read_all(int fd, struct str *out, size_t limit);
 
 /* Writes everything or fails. */
 int os_write_all(int fd, const void *data, size_t size);
 
-/* Gives fd owner, group and mode of the file it is to replace; calls only for what differs. 0, or -1 and errno. */
+/*
+ * Gives fd owner, group and mode of the file it will replace; calls only for differences. 0, or -1
+ * and errno.
+ */
 int os_adopt(int fd, const struct stat *like);
 
-/* Gives fd the extended attributes of another file, access lists among them. 0, or -1 and errno. */
+/*
+ * Copies the extended attributes of another file to fd, including access lists. 0, or -1 and errno.
+ */
 int os_copy_xattrs(int from, int to);
 
 /*
- * Whether anybody has the file of fd, which is open for reading, open for writing: 1, 0, or -1 and
- * errno where this cannot be known (another owner's file, a file system without leases).
+ * Whether any process has the file of fd, which is open for reading, open for writing: 1, 0, or -1
+ * and errno if this cannot be determined (another owner's file, a file system without leases).
  */
 int os_has_writer(int fd);
 
-/* Makes every missing directory of a relative path below dir, mode 0700, and syncs each parent. */
+/*
+ * Creates every missing directory of a relative path below dir, mode 0700, and syncs each parent.
+ */
 int os_mkdirs(int dir, const char *path);
 
 #ifdef ETHOS_TEST_HOOKS
 /*
  * Called before each call with its name and its number, from 1 since os_hook; a non-zero return is
- * the errno to fail with. NULL takes it away.
+ * the errno to fail with. NULL removes the hook.
  */
 typedef int os_hook_fn(void *arg, const char *call, unsigned long number);
 void os_hook(os_hook_fn *hook, void *arg);
 
 /*
- * While on, a sleep returns at once and the monotonic clocks go on by as much: for tests with one
- * thread and no other process, where nothing can happen during a sleep.
+ * While on, a sleep returns at once and the monotonic clocks advance by its length: for tests with
+ * one thread and no other process, in which nothing can happen during a sleep.
  */
 void os_skip_sleep(bool skip);
 #endif

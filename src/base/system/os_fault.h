@@ -1,5 +1,5 @@
 /*
- * os_fault.h: how os.c asks the fault machinery of test builds; nothing at all in release builds.
+ * os_fault.h: fault injection for os.c in test builds; empty in release builds.
  *
  * CALL(name, size, expression) is one system call: -1 and errno, or the value. size points at the
  * byte count of a transfer, which a fault may lower before the expression is evaluated, or is NULL.
@@ -14,7 +14,10 @@
 
 enum fault { FAULT_NONE, FAULT_FAIL, FAULT_SKIP };
 
-/* What becomes of the call; errno is set for one that fails. Counts and logs it, may end or stop the process. */
+/*
+ * The fault for this call; sets errno for one that fails. Counts and logs the call, may end or stop
+ * the process.
+ */
 enum fault fault_before(const char *call, size_t *size);
 void fault_after(void);
 

@@ -20,10 +20,12 @@
 
 #include "base/str.h"
 
-/* Zero-terminated paths, one after the other; relative ones are below a base that the watch knows. */
+/*
+ * Zero-terminated paths, one after the other; relative ones are below a base that the watch knows.
+ */
 struct looks {
     struct str paths;
-    bool beyond; /* more was looked at than paths can tell */
+    bool beyond; /* depends on more than paths can express */
 };
 
 void looks_init(struct looks *self);
@@ -31,18 +33,18 @@ void looks_release(struct looks *self);
 void looks_clear(struct looks *self);
 
 /*
- * Both: self NULL, nobody wants to know. A path that ends in / stands for the names in it, too; one that
- * ends in /. for the place of a directory and not for its rights, which who looks into it meets anyway.
+ * Both: self NULL does nothing. A path that ends in / also stands for the names in it; one that
+ * ends in /. for the identity of a directory but not its permissions.
  */
 void looks_add(struct looks *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void looks_beyond(struct looks *self);
 
-/* Whether the kernel tells of every change of the file system at a path, whoever makes it. */
+/* Whether the kernel reports every change of the file system at a path, no matter who makes it. */
 bool looks_tells(const char *path);
 
 struct looks_watch;
 
-/* A watch of nothing. NULL: no memory. */
+/* A watch of nothing. NULL: out of memory. */
 struct looks_watch *looks_watch_new(void);
 void looks_watch_free(struct looks_watch *self);
 
@@ -52,10 +54,13 @@ bool looks_watch_set(struct looks_watch *self, const char *base, const struct lo
 /* Whether these are the paths that were set last, watched or not. */
 bool looks_watch_has(const struct looks_watch *self, const struct looks *looks);
 
-/* Whether a directory below the base is on the way to one of them, or one of them itself; "": the base. */
+/*
+ * Whether a directory below the base is on the path to one of them, or is one of them; "": the
+ * base.
+ */
 bool looks_watch_covers(const struct looks_watch *self, struct ethos_view directory);
 
-/* Whether nothing at the paths has changed since they were set; once it is not, it never is again. */
+/* Whether nothing at the paths has changed since they were set; once false, it stays false. */
 bool looks_watch_quiet(struct looks_watch *self);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * cluster.h: what a terminal shows as one character, and how many columns it takes there.
+ * cluster.h: grapheme clusters as a terminal shows them, and their width in columns.
  *
- * Terminals agree on most widths: the sum of wcwidth over a cluster. On emoji they do not, so a program asks its
- * terminal (chat/probe.h) and says here what it found.
+ * Terminals agree on most widths: the sum of wcwidth over a cluster. They differ on emoji, so a
+ * program tests its terminal (chat/probe.h) and sets the result here.
  */
 #ifndef ETHOS_BASE_TEXT_CLUSTER_H
 #define ETHOS_BASE_TEXT_CLUSTER_H
@@ -13,17 +13,17 @@
 #include <ethos/types.h>
 
 struct cluster_widths {
-    locale_t locale;   /* where wcwidth knows Unicode; 0: the tables of utf8proc alone */
-    bool emoji_is_two; /* a character that VARIATION SELECTOR-16 makes an emoji takes two columns */
-    bool tone_is_none; /* a skin tone takes no columns of its own */
-    bool joined_is_two; /* characters that ZERO WIDTH JOINER joins take two columns together */
+    locale_t locale;    /* with wcwidth for Unicode; 0: use only the tables of utf8proc */
+    bool emoji_is_two;  /* a character followed by VARIATION SELECTOR-16 is two columns wide */
+    bool tone_is_none;  /* a skin tone adds no columns */
+    bool joined_is_two; /* characters joined by ZERO WIDTH JOINER are two columns wide together */
 };
 
-/* A terminal that does as Unicode says. Release in any case. */
+/* A terminal that follows Unicode. Always release it. */
 void cluster_widths_init(struct cluster_widths *self);
 void cluster_widths_release(struct cluster_widths *self);
 
-/* Where the cluster that begins at `at` (before the end) ends. */
+/* The end of the cluster that begins at `at` (before the end of text). */
 size_t cluster_end(struct ethos_view text, size_t at);
 
 /* Columns of one cluster, or of any text. */

@@ -1,9 +1,9 @@
 /*
- * invisible.h: characters that show nothing, or reorder what stands around them: what they do must be seen.
+ * invisible.h: finds invisible characters and those that reorder text, and makes them visible.
  *
- * Where a script needs one it hides nothing: a direction mark beside a letter that is written from right to
- * left, the tags of the flags of England, Scotland and Wales, the variation selector of an emoji or of an
- * ideograph. Joiners are letters' matter and never hidden.
+ * They are allowed where a script needs them: a direction mark next to a letter of a right-to-left
+ * script, the tags of the flags of England, Scotland and Wales, the variation selector of an emoji
+ * or an ideograph. Joiners are always allowed.
  */
 #ifndef ETHOS_BASE_TEXT_INVISIBLE_H
 #define ETHOS_BASE_TEXT_INVISIBLE_H
@@ -14,19 +14,19 @@
 
 struct str;
 
-/* Whether the character cp, which begins at text.data + at, is one. */
+/* Whether the character cp, which begins at text.data + at, is such a character. */
 bool hidden_at(struct ethos_view text, size_t at, uint32_t cp);
 
-/* Where the next one at or after `from` begins; text.size: there is none. Fast where there are few. */
+/* The start of the next one at or after `from`; text.size: none. Fast if there are few. */
 size_t hidden_find(struct ethos_view text, size_t from);
 
-/* As something to read: "\u{202E}". Returns str_code. */
+/* In visible form: "\u{202E}". Returns str_code. */
 int hidden_show(uint32_t cp, struct str *out);
 
-/* Appends the text with every one shown. Returns str_code. */
+/* Appends the text with all of them visible. Returns str_code. */
 int hidden_show_all(struct ethos_view text, struct str *out);
 
-/* The other way: what stands for one is that again. */
+/* The reverse: replaces visible forms by the characters. */
 int hidden_restore(struct ethos_view text, struct str *out);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * line_index.h: the lines of a text in sorted order, to look lines up by what they say.
+ * line_index.h: the lines of a text in sorted order, to look up lines by their content.
  *
- * Line ends (LF or CR LF) do not count. Four bytes for a line: a text of one-letter lines costs twice its
- * size.
+ * Line ends (LF or CR LF) are ignored. Uses four bytes per line: twice the size of a text of
+ * one-letter lines.
  */
 #ifndef ETHOS_BASE_TEXT_LINE_INDEX_H
 #define ETHOS_BASE_TEXT_LINE_INDEX_H
@@ -16,7 +16,7 @@ struct arena;
 
 struct line_index {
     struct ethos_view text;
-    uint32_t *sorted; /* where each line begins; equal ones in the order of the text */
+    uint32_t *sorted; /* start of each line; equal lines in the order of the text */
     size_t count;
 };
 

@@ -1,5 +1,5 @@
 /*
- * quote.h: foreign text inside a one-line message, or inside a command.
+ * quote.h: quotes arbitrary text for a one-line message or for a shell command.
  */
 #ifndef ETHOS_BASE_TEXT_QUOTE_H
 #define ETHOS_BASE_TEXT_QUOTE_H
@@ -11,15 +11,15 @@ struct str;
 #define QUOTE_SIZE sizeof(((struct ethos_error *)0)->text)
 
 /*
- * Copies v to out, control bytes (NUL and DEL too) as visible escapes, and returns out. What does
- * not fit is left off: the message it goes into is full by then and says so itself.
+ * Copies v to out with control bytes (including NUL and DEL) as visible escapes, and returns out.
+ * Text that does not fit is omitted.
  */
 const char *quote_line(struct ethos_view v, char out[QUOTE_SIZE]);
 
-/* The same, but only NUL is escaped: for messages whose text is promised to the byte. */
+/* The same, but only NUL is escaped: for messages whose exact text is documented. */
 const char *quote_exact(struct ethos_view v, char out[QUOTE_SIZE]);
 
-/* Appends v as one word for a shell, in single quotes unless it is plain. Returns str_code. */
+/* Appends v as one word of a shell command, in single quotes if needed. Returns str_code. */
 int quote_shell(struct ethos_view v, struct str *out);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * single_line.h: a text as one line: for titles, hooks and descriptions.
+ * single_line.h: reduces a text to one line, for titles, hooks and descriptions.
  *
- * Collapsed means trimmed, with each run of white space and control characters as one blank.
+ * Collapsed means trimmed, with each run of white space and control characters replaced by one
+ * space.
  */
 #ifndef ETHOS_BASE_TEXT_SINGLE_LINE_H
 #define ETHOS_BASE_TEXT_SINGLE_LINE_H
@@ -14,32 +15,34 @@ struct str;
 
 #define LINE_ELLIPSIS "\xE2\x80\xA6"
 
-/* The text from where its line begins: no blanks before it. */
+/* The text without leading white space. */
 struct ethos_view line_begin(struct ethos_view text);
 
-/* Whether nothing is left of it. */
+/* Whether nothing else is left. */
 bool line_blank(struct ethos_view text);
 
-/* Takes the next byte off such a text, a run of blanks as one ' '. -1 at the end. */
+/* Reads the next byte of such a text and advances, a run of spaces as one ' '. -1 at the end. */
 int line_next(struct ethos_view *rest);
 
 /* Appends the text collapsed. Returns str_code. */
 int line_collapse(struct ethos_view text, struct str *out);
 
-/* The same, cut to so many CH on a grapheme boundary, with an ellipsis after a cut. */
+/* The same, cut to that many CH on a grapheme boundary, with an ellipsis if cut. */
 int line_cut(struct ethos_view text, uint64_t units, struct str *out);
 
 /* Bytes of the longest start of at most `units` CH that ends on a grapheme boundary. */
 size_t line_fitting(struct ethos_view v, uint64_t units);
 
-/* Whether two texts are the same once collapsed; the other in any letter case, as titles are compared. */
+/*
+ * Whether two texts are equal once collapsed; the second function ignores letter case, for titles.
+ */
 bool line_same(struct ethos_view a, struct ethos_view b);
 bool line_same_nocase(struct ethos_view a, struct ethos_view b);
 
-/* The first line that is not blank, trimmed; empty when there is none. */
+/* The first line that is not blank, trimmed; empty if there is none. */
 struct ethos_view line_first(struct ethos_view text);
 
-/* How the last line before `at` that has an end ends: LF or CR LF; LF when there is none. */
+/* The line end of the last complete line before `at`: LF or CR LF; LF if there is none. */
 struct ethos_view line_end(struct ethos_view text, size_t at);
 
 #endif

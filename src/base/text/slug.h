@@ -24,7 +24,10 @@ int slug_section(struct ethos_view heading, struct str *out);
  */
 int slug_note(struct ethos_view title, size_t max, struct str *out);
 
-/* Appends what tells titles apart that give the same slug: 8 hex of SHA-256(NFC text). Returns str_code. */
+/*
+ * Appends a suffix that distinguishes titles with the same slug: 8 hex of SHA-256(NFC text).
+ * Returns str_code.
+ */
 int slug_hash(struct ethos_view text, struct str *out);
 
 /* SHA-256 hex of the lower-cased, white-space-collapsed, trimmed text. */

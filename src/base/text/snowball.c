@@ -35,7 +35,7 @@ static int add_language(struct snowball *self, struct ethos_view name, struct et
     }
     if (!self->stemmers[self->count])
         return err_hint(error,
-                        err_set(error, ETHOS_INVALID, "%.*s: no such language", VIEW_ARG(name)),
+                        err_set(error, ETHOS_INVALID, "%.*s: unknown language", VIEW_ARG(name)),
                         "for example german, french, spanish, italian, dutch, swedish, russian");
     self->count++;
     return ETHOS_OK;

@@ -1,5 +1,5 @@
 /*
- * terminal.h: text from elsewhere, made safe for a terminal.
+ * terminal.h: makes untrusted text safe for a terminal.
  */
 #ifndef ETHOS_BASE_TEXT_TERMINAL_H
 #define ETHOS_BASE_TEXT_TERMINAL_H
@@ -9,8 +9,9 @@
 struct str;
 
 /*
- * Appends the text with everything escaped that could move the cursor, set a title or hide text: control characters
- * but LF and tab, C1, bidirectional overrides, invisible characters, bytes that are not UTF-8. Returns str_code.
+ * Appends the text with everything escaped that could move the cursor, set a title or hide text:
+ * control characters except LF and tab, C1, bidirectional overrides, invisible characters, invalid
+ * UTF-8. Returns str_code.
  */
 int terminal_escape(struct ethos_view text, struct str *out);
 

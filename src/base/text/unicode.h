@@ -1,5 +1,5 @@
 /*
- * unicode.h: what needs Unicode tables (utf8proc): graphemes, normal forms, width.
+ * unicode.h: functions that need Unicode tables (utf8proc): graphemes, normal forms, width.
  */
 #ifndef ETHOS_BASE_TEXT_UNICODE_H
 #define ETHOS_BASE_TEXT_UNICODE_H
@@ -10,7 +10,9 @@
 
 struct str;
 
-/* First grapheme boundary at or after `at`; 0 and size are boundaries, invalid bytes are alone. */
+/*
+ * First grapheme boundary at or after `at`; 0 and size are boundaries, invalid bytes stand alone.
+ */
 size_t unicode_boundary(struct ethos_view v, size_t at);
 
 /* Appends the normal form of v; invalid sequences become U+FFFD. Returns str_code. */
@@ -23,28 +25,28 @@ uint32_t unicode_lower(uint32_t cp);
 bool unicode_is_mark(uint32_t cp); /* Mn, Mc, Me */
 bool unicode_is_letter_or_digit(uint32_t cp);
 
-/* What a character is to the words of a text. */
+/* The role of a character in words. */
 enum unicode_kind {
-    UNICODE_OTHER,  /* blanks, punctuation, controls */
+    UNICODE_OTHER,  /* spaces, punctuation, controls */
     UNICODE_LETTER, /* and digits */
-    UNICODE_MARK,   /* part of the writing: a vowel sign, a voicing mark */
-    UNICODE_ACCENT, /* what the same word may lack */
+    UNICODE_MARK,   /* part of the script: a vowel sign, a voicing mark */
+    UNICODE_ACCENT, /* may be missing in the same word */
     UNICODE_SYMBOL  /* emoji, arrows, currencies */
 };
 
 enum unicode_kind unicode_kind(uint32_t cp);
 
 /*
- * The characters that cp stands for when case and compatibility forms do not matter, decomposed;
- * none for those that show nothing by themselves (joiners, variation selectors). Returns how many.
+ * The characters of cp, decomposed, ignoring case and compatibility forms; none for invisible ones
+ * (joiners, variation selectors). Returns their number.
  */
 #define UNICODE_FOLD_MAX 24
 size_t unicode_fold(uint32_t cp, uint32_t out[UNICODE_FOLD_MAX]);
 
-/* The characters that cp is composed of, itself where it is none; nothing else is made of it. Returns how many. */
+/* The canonical decomposition of cp, cp itself if it has none. Returns the number of characters. */
 size_t unicode_decompose(uint32_t cp, uint32_t out[UNICODE_FOLD_MAX]);
 
-/* The one character that two make together (Hangul, voiced Kana, accented letters), or 0. */
+/* The character that two compose (Hangul, voiced Kana, accented letters), or 0. */
 uint32_t unicode_compose(uint32_t first, uint32_t second);
 
 /* Columns on a terminal: 0, 1 or 2. */

@@ -301,8 +301,8 @@ static int explain(struct ethos_view text, struct ethos_error *error)
     json_t *json = json_edit_look(text);
     struct ethos_error was = *error;
     if (json)
-        err_set(error, was.code, "%s: comments and trailing commas are for its owner to edit",
-                was.text);
+        err_set(error, was.code,
+                "%s: it has comments or trailing commas, so ethos does not edit it", was.text);
     json_decref(json);
     return was.code;
 }
@@ -450,7 +450,7 @@ static int put_value(const struct document *document, const char *what, const js
         return ETHOS_OK;
     }
     if (!may_add(node.json, path[depth]))
-        return err_set(error, ETHOS_INVALID, "%s: %s is not of the kind that was expected", what,
+        return err_set(error, ETHOS_INVALID, "%s: %s has an unexpected type", what,
                        depth > 0 ? path[depth - 1] : "the whole");
     json_t *whole = wrap(path + depth + 1, value);
     if (!whole)

@@ -27,28 +27,31 @@ struct str;
 enum json_edit_form { JSON_EDIT_STRICT, JSON_EDIT_REMARKS };
 
 /*
- * json_parse for such a document: past the mark of UTF-8, and {} for an empty one. The error says
- * so when comments or trailing commas are all that is wrong with it.
+ * Like json_parse for such a document: skips the byte order mark, and reads an empty one as {}. The
+ * error says so if the document only differs by comments or trailing commas.
  */
 int json_edit_parse(struct ethos_view text, enum json_edit_form form, const char *what,
                     json_t **out, struct ethos_error *error);
 
-/* The same past comments and trailing commas: to look, not to edit. NULL when it cannot be read. */
+/*
+ * The same, also accepting comments and trailing commas: for reading, not editing. NULL if it
+ * cannot be read.
+ */
 json_t *json_edit_look(struct ethos_view text);
 
 /* The value at a path of a parsed document, or NULL. */
 const json_t *json_edit_at(const json_t *root, const char *const path[]);
 
 /*
- * Makes out the text with the value at path: replaced where there is one, else added behind the
- * last; what is missing on the way there is made. ETHOS_INVALID when the text is no JSON, or
- * something on the way is neither object nor array.
+ * Sets the value at path and writes the text to out: replaces an existing value or adds one after
+ * the last; missing parents are created. ETHOS_INVALID if the text is not JSON, or if a parent is
+ * neither object nor array.
  */
 int json_edit_put(struct ethos_view text, enum json_edit_form form, const char *what,
                   const char *const path[], const json_t *value, struct str *out,
                   struct ethos_error *error);
 
-/* Makes out the text without what is at path. ETHOS_NOTFOUND when nothing is. */
+/* Removes the value at path and writes the text to out. ETHOS_NOTFOUND if there is none. */
 int json_edit_drop(struct ethos_view text, enum json_edit_form form, const char *what,
                    const char *const path[], struct str *out, struct ethos_error *error);
 

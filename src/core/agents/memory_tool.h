@@ -1,11 +1,11 @@
 /*
  * memory_tool.h: the memory tool of the Anthropic API (memory_20250818) as functions over texts.
  *
- * A command is a JSON object; the answer is a text that a model reads. Whatever the model itself can get
- * wrong (a path, a parameter, a text that is not there) is answered in words and is no failure of the
- * call. Replies are those the tool's documentation promises, to the byte.
+ * A command is a JSON object; the answer is a text for the model. Mistakes of the model (a path, a
+ * parameter, a text that is not found) are answered in words and are not errors of the call.
+ * Replies are byte for byte those of the tool's documentation.
  *
- * The files are a tree: keys are relative paths, a directory is there when a key lies below it.
+ * The files are a tree: keys are relative paths, and a directory exists if it contains a key.
  */
 #ifndef ETHOS_CORE_AGENTS_MEMORY_TOOL_H
 #define ETHOS_CORE_AGENTS_MEMORY_TOOL_H
@@ -19,7 +19,7 @@
 #include "base/str.h"
 
 #define TOOL_MAX_LINES 999999 /* of a file that is shown */
-#define TOOL_MAX_FILES 1024   /* that one command deletes or renames */
+#define TOOL_MAX_FILES 1024   /* that one command may delete or rename */
 
 enum tool_command {
     TOOL_VIEW,
@@ -30,7 +30,7 @@ enum tool_command {
     TOOL_RENAME
 };
 
-/* A path as it was given, without a slash at its end, and the key it means: "" is /memories itself. */
+/* A path as given, without a slash at its end, and its key: "" is /memories itself. */
 struct tool_path {
     struct ethos_view shown;
     char key[ETHOS_MAX_KEY + 1];
@@ -38,7 +38,7 @@ struct tool_path {
 
 #define TOOL_NUMBER_SIZE 32
 
-/* A line number as a model wrote it; one that no file has may be any. */
+/* A line number given by a model; numbers beyond any file are alike. */
 struct tool_number {
     int64_t value;
     char shown[TOOL_NUMBER_SIZE];
@@ -63,11 +63,11 @@ struct tool_reply {
 void tool_reply_init(struct tool_reply *reply);
 void tool_reply_release(struct tool_reply *reply);
 
-/* The reply becomes this text, which is about a mistake. Returns false. */
+/* Sets the reply to this error message. Returns false. */
 bool tool_refuse(struct tool_reply *reply, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* False when the reply says what is wrong with the command. */
+/* False if the command is wrong; the reply then says why. */
 bool tool_parse(const json_t *object, struct tool_call *out, struct tool_reply *reply);
 
 /* ---- the tree ------------------------------------------------------------------------------ */
@@ -86,26 +86,26 @@ enum tool_kind tool_kind_of(const struct tool_row *rows, size_t count, const cha
 /* Whether a key is the directory itself or lies below it. */
 bool tool_below(const char *key, const char *directory);
 
-/* False when a directory on the way to the key is a file, and the reply says so. */
+/* False, with a reply, if a directory in the key's path is a file. */
 bool tool_reachable(const struct tool_row *rows, size_t count, const struct tool_path *path,
                     struct tool_reply *reply);
 
 /* ---- commands ------------------------------------------------------------------------------ */
 
-/* All leave the reply; its text's code tells of too little memory. */
+/* All of them write the reply; the code of its text says whether memory ran out. */
 
 void tool_view_directory(const struct tool_call *call, struct tool_row *rows, size_t count,
-                         struct tool_reply *reply); /* orders the rows anew */
+                         struct tool_reply *reply); /* reorders the rows */
 void tool_view_file(const struct tool_call *call, struct ethos_view text, struct tool_reply *reply);
 
-/* The new text of a file; text with data NULL: there is none. False when it stays as it is. */
+/* The new text of a file; text with data NULL: there is no file. False if it does not change. */
 bool tool_edit(const struct tool_call *call, struct ethos_view text, struct str *out,
                struct tool_reply *reply);
 
-/* "does not exist", as the command says it. Returns false. */
+/* Sets the reply to "does not exist", in the words of the command. Returns false. */
 bool tool_missing(const struct tool_call *call, struct tool_reply *reply);
 
-/* What success says, of create, delete and rename. */
+/* Sets the reply to the success message of create, delete or rename. */
 void tool_done(const struct tool_call *call, struct tool_reply *reply);
 
 #endif

@@ -396,7 +396,7 @@ static int add_server(struct draft *draft, const struct agent_wiring *wiring)
         return put_setting(draft, path, make_server(wiring));
     err_set(draft->error, ETHOS_EXISTS, "%s: %s." AGENT_SERVER " is another program", draft->what,
             path[0]);
-    return err_hint(draft->error, ETHOS_EXISTS, "give it another name, then try again");
+    return err_hint(draft->error, ETHOS_EXISTS, "rename it, then try again");
 }
 
 static json_t *make_command(const struct agent_wiring *wiring, const char *event)
@@ -481,7 +481,7 @@ static int add_allowed_tools(struct draft *draft, const struct agent_wiring *wir
 static int refuse_own_memory(const struct draft *draft, const char *member, const char *what)
 {
     err_set(draft->error, ETHOS_EXISTS, "%s: %s %s already", draft->what, member, what);
-    return err_hint(draft->error, ETHOS_EXISTS, "take it out, then try again");
+    return err_hint(draft->error, ETHOS_EXISTS, "remove it, then try again");
 }
 
 static int add_own_memory(struct draft *draft, const struct agent_wiring *wiring)

@@ -205,7 +205,7 @@ static bool is_foreign_server(struct ethos_view text)
 static int refuse_name(const char *what, struct ethos_error *error)
 {
     err_set(error, ETHOS_EXISTS, "%s: " SERVERS "." AGENT_SERVER " is another program", what);
-    return err_hint(error, ETHOS_EXISTS, "give it another name, then try again");
+    return err_hint(error, ETHOS_EXISTS, "rename it, then try again");
 }
 
 unsigned agent_toml_parts(struct ethos_view text)

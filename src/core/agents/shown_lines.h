@@ -1,8 +1,9 @@
 /*
- * shown_lines.h: which lines of memory a conversation was shown, and what to tell it when memory changes.
+ * shown_lines.h: which lines of memory a conversation was shown, and what to add when memory
+ * changes.
  *
- * Lines are known by hashes: what is forgotten must not live on in a record of what was shown. White
- * space at the end of a line does not count, nor do blank lines, nor how often a line stands there. Pure.
+ * Lines are recorded as hashes, so that a forgotten text does not survive here. White space at the
+ * end of a line, blank lines and repetitions do not count. Pure.
  */
 #ifndef ETHOS_CORE_AGENTS_SHOWN_LINES_H
 #define ETHOS_CORE_AGENTS_SHOWN_LINES_H
@@ -14,7 +15,7 @@
 struct arena;
 struct str;
 
-#define SHOWN_MAX_CHANGES 4000 /* bytes of what is told about changes */
+#define SHOWN_MAX_CHANGES 4000 /* bytes of a report of changes */
 
 /* Hashes of lines, sorted. */
 struct shown_lines {
@@ -22,26 +23,29 @@ struct shown_lines {
     size_t count, capacity;
 };
 
-/* What is known of a conversation. */
+/* What is known about a conversation. */
 struct shown {
     uint64_t size;    /* bytes of the transcript when `sent` was sent */
     uint64_t seen;    /* bytes of it when `lines` were compared last */
-    bool asked;       /* a prompt came since: what was sent should stand in the transcript */
-    uint64_t problem; /* hash of why memory could not be read, as it was told; or 0 */
-    struct shown_lines lines; /* that it has */
+    bool asked;       /* there was a prompt since: what was sent should be in the transcript */
+    uint64_t problem; /* hash of the error that memory could not be read, as reported; or 0 */
+    struct shown_lines lines; /* lines in the conversation */
     struct shown_lines
-        sent; /* of those: in the last text, or texts, of which nothing was seen yet */
+        sent; /* those in the last texts, of which none were seen in the transcript yet */
 };
 
 uint64_t shown_hash(struct ethos_view line);
 
-/* Adds the lines of a text. ETHOS_OK or ETHOS_NOMEM, as those below. */
+/* Adds the lines of a text. ETHOS_OK or ETHOS_NOMEM, like those below. */
 int shown_add(struct shown_lines *self, struct arena *arena, struct ethos_view text);
 int shown_join(struct shown_lines *self, struct arena *arena, const struct shown_lines *other);
 bool shown_has(const struct shown_lines *self, struct ethos_view line);
 bool shown_same(const struct shown_lines *a, const struct shown_lines *b);
 
-/* In a file, and back; false for one that was not printed so. Printing returns str_code. */
+/*
+ * Prints it for a file and reads it back; false if the file has another form. Printing returns
+ * str_code.
+ */
 int shown_print(const struct shown *self, struct str *out);
 bool shown_parse(struct ethos_view text, struct arena *arena, struct shown *out);
 
@@ -52,12 +56,12 @@ struct shown_past {
     bool known;                        /* there is a history */
 };
 
-/* Takes in the diff of a change. */
+/* Adds the diff of a change. */
 int shown_past_add(struct shown_past *self, struct arena *arena, struct ethos_view diff, bool own);
 
 /*
- * Appends what to tell about a block to a conversation that has `before`; nothing when only that
- * changed which it changed itself. At most SHOWN_MAX_CHANGES bytes.
+ * Appends what a conversation that has `before` should be told about a block; nothing if only its
+ * own changes are new. At most SHOWN_MAX_CHANGES bytes.
  */
 int shown_changes(const struct shown_lines *before, const struct shown_lines *after,
                   struct ethos_view block, const struct shown_past *past, struct str *out);

@@ -23,7 +23,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 
-/* A line, read: strings are those of its JSON, NULL where it has none. */
+/* A parsed line: strings belong to its JSON, NULL if absent. */
 struct pending {
     const char *id, *scope, *key, *source;
     enum ethos_action action;
@@ -36,31 +36,37 @@ struct pending {
     const char *title, *hook; /* of the note */
 };
 
-/* Whether it is a line of this form at all. */
+/* False if the line does not have this form. */
 bool pending_read(const json_t *row, struct pending *out);
 
 /* "add", "replace", "remove", "delete" */
 const char *pending_action_name(enum ethos_action action);
 
-/* The line of a proposal; its hash is made here. NULL without memory. */
+/* The line of a proposal, with its hash. NULL if memory runs out. */
 json_t *pending_make(const struct pending *proposal);
 
 /*
- * What an approval names, so that nothing is applied that was not shown: scope, update and note, and for what
- * changes or removes text the revision it does that to (NULL: base). ETHOS_OK or ETHOS_NOMEM.
+ * The hash that an approval names, so that only what was shown is applied: of scope, update and
+ * note, and for changes and removals also of the revision they apply to (NULL: base). ETHOS_OK or
+ * ETHOS_NOMEM.
  */
 int pending_hash(const struct pending *pending, const char *revision, char out[HASH_HEX_SIZE]);
 
-/* Gives the line another text; the hash follows, editedFrom keeps the first one. ETHOS_OK or ETHOS_NOMEM. */
+/*
+ * Changes the text of the line and its hash; editedFrom keeps the first hash. ETHOS_OK or
+ * ETHOS_NOMEM.
+ */
 int pending_edit(json_t *row, struct ethos_view text);
 
 /*
- * The fact hash of what an update says: its text, of a note without the head; of a removal, what it would remove.
- * ETHOS_OK or ETHOS_NOMEM.
+ * The fact hash of an update: of its text, for a note without the head; for a removal, of what it
+ * would remove. ETHOS_OK or ETHOS_NOMEM.
  */
 int pending_fact_hash(const struct pending *pending, char out[HASH_HEX_SIZE]);
 
-/* SHA-256 of a text in lower case, blanks collapsed, trimmed. ETHOS_OK or ETHOS_NOMEM. */
+/*
+ * SHA-256 of a text in lower case, trimmed, with runs of spaces collapsed. ETHOS_OK or ETHOS_NOMEM.
+ */
 int fact_hash(struct ethos_view text, char out[HASH_HEX_SIZE]);
 
 #endif

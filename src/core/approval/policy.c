@@ -111,10 +111,10 @@ int policy_parse_rule(struct ethos_view line, struct policy_rule *out, struct et
     struct ethos_view whole = line, word = take_word(&line);
     rule.allows = view_eq(word, VIEW("allow"));
     if (!rule.allows && !view_eq(word, VIEW("deny")))
-        return refuse_rule(error, "begins neither with allow nor with deny:", word);
+        return refuse_rule(error, "must begin with allow or deny:", word);
     rule.actor = take_word(&line);
     if (rule.actor.size == 0)
-        return refuse_rule(error, "names no actor", whole);
+        return refuse_rule(error, "has no actor", whole);
     word = take_word(&line);
     if ((rule.actions = read_bits(word, action_words)) == 0)
         return refuse_rule(error, "unknown action", word);
@@ -213,7 +213,7 @@ int policy_parse(struct ethos_view yaml, struct arena *arena, struct policy *out
         return ETHOS_OK;
     struct ethos_view rest = view_of(yaml.data + rules->start, rules->end - rules->start);
     if (view_starts(view_trim(rest), VIEW("[")) || !view_starts(view_trim(rest), VIEW("-")))
-        return err_set(error, ETHOS_INVALID, POLICY_FILE ":%u: rules must be a list, one a line",
+        return err_set(error, ETHOS_INVALID, POLICY_FILE ":%u: rules must be a list, one per line",
                        rules->line);
     while (code == ETHOS_OK && view_line(&rest, &line)) {
         struct ethos_view text = item_text(line);

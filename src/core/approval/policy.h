@@ -38,7 +38,7 @@ struct str;
 
 enum approval_mode { APPROVAL_OFF, APPROVAL_AUTOMATED, APPROVAL_ALL };
 
-/* ETHOS_INVALID for any other word than "off", "automated", "all". */
+/* ETHOS_INVALID for any word except "off", "automated", "all". */
 int approval_mode_parse(const char *word, enum approval_mode *out);
 
 enum policy_files {
@@ -64,7 +64,7 @@ struct policy {
     size_t count;
 };
 
-/* ETHOS_INVALID names the rule, counted from 1. Rules and their strings live in the arena. */
+/* ETHOS_INVALID names the rule, counted from 1. Rules and their strings are in the arena. */
 int policy_parse(struct ethos_view yaml, struct arena *arena, struct policy *out,
                  struct ethos_error *error);
 
@@ -74,7 +74,7 @@ int policy_parse_rule(struct ethos_view line, struct policy_rule *out, struct et
 /* Appends it as one line without LF. Returns str_code. */
 int policy_print_rule(const struct policy_rule *rule, struct str *out);
 
-/* Which of the files a key is. */
+/* Which of these files a key belongs to. */
 enum policy_files policy_files_of(const char *scope, const char *key);
 
 /* ---- deciding --------------------------------------------------------------------------------- */
@@ -85,9 +85,9 @@ struct policy_write {
     enum ethos_action action;
     enum policy_files files;
     uint64_t chars;
-    bool instructs; /* the guard would take a line out */
-    bool large;     /* it removes much (removal.h) */
-    uint64_t today; /* changes of the actor since midnight; only asked for where a rule counts */
+    bool instructs; /* the guard would hide a line */
+    bool large;     /* it removes a large part (removal.h) */
+    uint64_t today; /* changes of the actor since midnight; only determined if a rule needs it */
 };
 
 enum policy_verdict { POLICY_ADMIT, POLICY_WAIT, POLICY_REFUSE };
@@ -98,16 +98,16 @@ enum { WHY_UNTRUSTED = 1, WHY_INSTRUCTS = 2, WHY_LARGE = 4, WHY_AUTOMATED = 8, W
 enum policy_verdict policy_decide(const struct policy *policy, const struct policy_write *write,
                                   unsigned *out_why);
 
-/* Whether any rule counts changes of a day. */
+/* Whether any rule limits the changes of a day. */
 bool policy_counts(const struct policy *policy);
 
-/* The name of one reason ("untrusted"), and what it says to a person. */
+/* The name of a reason ("untrusted"), and its text for a person. */
 const char *policy_why_name(unsigned why);
 const char *policy_why_sentence(struct ethos_view name);
 
 /*
- * The rule that would admit writes like this one, as a person is offered it. False where none may: it is not
- * trusted, or no rule exempts it.
+ * The rule that would allow writes like this one, to be offered to a person. False if none may: the
+ * write is not trusted, or no rule can exempt it.
  */
 bool policy_rule_for(const struct policy_write *write, unsigned why, struct policy_rule *out);
 

@@ -1,8 +1,9 @@
 /*
- * removal.h: whether a change takes much of a file away: lines of more than a quarter of its bytes.
+ * removal.h: whether a change removes a large part of a file: lines of more than a quarter of its
+ * bytes.
  *
- * A line that was corrected does not count: another one of the same hunk begins and ends like it, over half of its
- * length.
+ * A corrected line does not count: one for which another line of the same hunk has the same
+ * beginning and end, over half of its length.
  */
 #ifndef ETHOS_CORE_APPROVAL_REMOVAL_H
 #define ETHOS_CORE_APPROVAL_REMOVAL_H
@@ -12,10 +13,10 @@
 
 #include <ethos/types.h>
 
-/* Bytes of the lines that a unified diff takes away; *out_whole is false where it was cut. */
+/* Bytes of the lines that a unified diff removes; *out_whole is false if it was cut. */
 uint64_t removal_bytes(struct ethos_view diff, bool *out_whole);
 
-/* What is told of a change: its diff, where that is whole, else its sizes alone. */
+/* For a recorded change: by its diff, if complete, otherwise by its sizes. */
 bool removal_is_large(const struct ethos_change *change);
 
 #endif

@@ -92,10 +92,11 @@ static bool is_safe_path(const char *path)
 int backup_check_path(const char *path, struct ethos_error *error)
 {
     if (!is_safe_path(path))
-        return err_set(error, ETHOS_DENIED, "the backup holds a path that is not allowed: %s",
+        return err_set(error, ETHOS_DENIED, "the backup contains a path that is not allowed: %s",
                        path);
     if (backup_class(path) == BACKUP_LOCAL)
-        return err_set(error, ETHOS_DENIED, "the backup holds %s, which no backup has", path);
+        return err_set(error, ETHOS_DENIED,
+                       "the backup contains %s, which does not belong in a backup", path);
     return ETHOS_OK;
 }
 
@@ -104,7 +105,7 @@ int backup_check_path(const char *path, struct ethos_error *error)
 int backup_add(json_t *files, const char *path, const char *sha256, struct ethos_error *error)
 {
     if (json_object_get(files, path))
-        return err_set(error, ETHOS_CORRUPT, "the backup holds %s twice", path);
+        return err_set(error, ETHOS_CORRUPT, "the backup contains %s twice", path);
     if (json_object_size(files) >= BACKUP_MAX_FILES)
         return err_set(error, ETHOS_LIMIT, "more than %d files", BACKUP_MAX_FILES);
     json_t *hash = json_string(sha256);
@@ -207,6 +208,7 @@ int backup_compare(const json_t *listed, const json_t *found, struct ethos_error
     }
     json_object_foreach ((json_t *)found, path, hash)
         if (!json_object_get(listed, path))
-            return err_set(error, ETHOS_CORRUPT, "the backup holds %s, which its list lacks", path);
+            return err_set(error, ETHOS_CORRUPT, "the backup contains %s, which is not in its list",
+                           path);
     return ETHOS_OK;
 }

@@ -197,12 +197,13 @@ static int compare_others(struct ethos_view old, size_t was, struct ethos_view n
     if (same)
         return ETHOS_OK;
     if (is == SIZE_MAX)
-        return err_hint(
-            error,
-            err_set(error, ETHOS_INVALID, "without this entry its neighbours would read otherwise"),
-            "edit the file");
-    return err_hint(error, refuse_content(error, "would not be one entry there"),
-                    "leave out what markdown reads otherwise, such as an open block of code");
+        return err_hint(error,
+                        err_set(error, ETHOS_INVALID,
+                                "removing this entry would change the meaning of its neighbours"),
+                        "edit the file");
+    return err_hint(
+        error, refuse_content(error, "would not be a single entry there"),
+        "remove markdown that would change the meaning, such as an unclosed code block");
 }
 
 /* What the entry at an offset says, which must be the content. */
@@ -230,8 +231,8 @@ static int check_result(struct ethos_view old, size_t was, struct ethos_view new
     if (code == ETHOS_OK && chunks_each(new, read_entry_back, &back) != ETHOS_OK)
         code = err_nomem(error);
     if (code == ETHOS_OK && (!back.found || !view_eq(str_view(&back.text), content)))
-        code = err_hint(error, refuse_content(error, "would read otherwise there"),
-                        "leave out indentation and blanks at the ends of lines");
+        code = err_hint(error, refuse_content(error, "would have another meaning there"),
+                        "remove indentation and spaces at the ends of lines");
     str_release(&back.text);
     return code;
 }

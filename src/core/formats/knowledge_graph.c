@@ -76,8 +76,8 @@ static int add_bullet(struct graph *graph, struct entity *entity)
     if (str_code(&graph->scratch) != ETHOS_OK || check_said(graph, entity, &said) != ETHOS_OK)
         return ETHOS_NOMEM;
     if (said) {
-        report_skipped(graph, graph->relations ? "a relation that comes twice"
-                                               : "an observation that comes twice");
+        report_skipped(graph,
+                       graph->relations ? "a duplicate relation" : "a duplicate observation");
         return ETHOS_OK;
     }
     struct bullet *bullet = arena_alloc(graph->reading->arena, sizeof *bullet);
@@ -105,7 +105,7 @@ static int add_observation(struct graph *graph, struct entity *entity, const jso
     struct ethos_view text = view_trim(
         view_of(json_string_value(value), json_string_length(value)));
     if (text.size == 0) {
-        report_skipped(graph, "an observation that is no text");
+        report_skipped(graph, "an observation that is not a text");
         return ETHOS_OK;
     }
     str_clear(&graph->scratch);
@@ -160,8 +160,7 @@ static int add_relation(struct graph *graph, const json_t *row)
     struct ethos_view from = json_view(row, "from"), to = json_view(row, "to");
     struct entity *entity = from.data ? find_entity(graph, from) : NULL;
     if (!entity || view_blank(to)) {
-        report_skipped(graph, entity ? "a relation to nothing"
-                                     : "a relation of an entity that is not there");
+        report_skipped(graph, entity ? "a relation to nothing" : "a relation of an unknown entity");
         return ETHOS_OK;
     }
     str_clear(&graph->scratch);
@@ -219,7 +218,7 @@ static int emit_entity(struct graph *graph, const struct entity *entity)
     struct ethos_view first;
     graph->line = entity->line;
     if (!entity->bullets && entity->type.size == 0) {
-        report_skipped(graph, "an entity of which nothing is said");
+        report_skipped(graph, "an entity without observations");
         return ETHOS_OK;
     }
     str_clear(out);

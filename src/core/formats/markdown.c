@@ -645,7 +645,7 @@ int markdown_nodes(struct ethos_view text, json_t **out_nodes, struct ethos_erro
     if (code != ETHOS_OK)
         return code;
     code = build_nodes(text, &note, out_nodes);
-    return code == ETHOS_LIMIT   ? err_set(error, code, "too much of it to be shown as markdown")
+    return code == ETHOS_LIMIT   ? err_set(error, code, "too large to be shown as markdown")
            : code == ETHOS_NOMEM ? err_nomem(error)
                                  : code;
 }

@@ -206,11 +206,11 @@ int markdown_affordable(struct ethos_view text, struct ethos_error *error)
     while (next_md_line(&text, &line)) {
         struct line_shape look = measure_line(line);
         if (count_marks(line) > MARKDOWN_MARKS)
-            return err_set(error, ETHOS_LIMIT, "lists or quotes nest too deep to be shown");
+            return err_set(error, ETHOS_LIMIT, "lists or quotes are nested too deeply to be shown");
         add_line_cost(&bound, &look);
     }
     end_paragraph(&bound);
     if (bound.work > MARKDOWN_WORK)
-        return err_set(error, ETHOS_LIMIT, "too tangled to be shown as markdown");
+        return err_set(error, ETHOS_LIMIT, "too complex to be shown as markdown");
     return ETHOS_OK;
 }

@@ -256,7 +256,7 @@ static int check_block(const char block[TAR_BLOCK], struct ethos_error *error)
 {
     uint64_t sum;
     if (memcmp(block + MAGIC_AT, MAGIC, strlen(MAGIC)) != 0)
-        return refuse_corrupt("a header is not that of a tar archive", error);
+        return refuse_corrupt("a header is not a tar header", error);
     if (!read_octal(block, CHECKSUM, &sum) || sum != checksum_of(block))
         return refuse_corrupt("the checksum of a header does not match", error);
     return ETHOS_OK;

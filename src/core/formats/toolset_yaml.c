@@ -232,7 +232,7 @@ static int check_name(const json_t *item, const char *what, struct ethos_error *
     for (size_t i = 0; good && i < name.size; i++)
         good = name.data[i] > ' ' && name.data[i] != 0x7F && !strchr("#'\"", name.data[i]);
     return good ? ETHOS_OK
-                : err_set(error, ETHOS_INVALID, "%s: must be a list of names without blanks", what);
+                : err_set(error, ETHOS_INVALID, "%s: must be a list of names without spaces", what);
 }
 
 static int check_names(const json_t *names, const char *what, struct ethos_error *error)

@@ -1,7 +1,7 @@
 /*
- * added_entry.h: what an add put into a text, and how often a text has it.
+ * added_entry.h: the entry that an add inserted, and how often a text contains it.
  *
- * An entry is its lines without line ends, joined by LF, without blank ones around them.
+ * An entry is its lines without line ends, joined by LF, without leading and trailing blank lines.
  */
 #ifndef ETHOS_CORE_HISTORY_ADDED_ENTRY_H
 #define ETHOS_CORE_HISTORY_ADDED_ENTRY_H
@@ -11,12 +11,15 @@
 struct line_index;
 struct str;
 
-/* Makes the entry of an add the content of out, by its diff; nothing where that does not tell. Returns str_code. */
+/*
+ * Writes the entry of an add to out, read from its diff; empty if the diff does not show it.
+ * Returns str_code.
+ */
 int entry_read(struct ethos_view diff, struct str *out);
 
 /*
- * How often a text has the entry, its lines one after the other; places that overlap count once. Costs
- * no more than reading the text, whatever the lines are. ETHOS_OK or ETHOS_NOMEM.
+ * How often a text contains the entry as consecutive lines; overlapping matches count once. Linear
+ * in the text. ETHOS_OK or ETHOS_NOMEM.
  */
 int entry_count(const struct line_index *text, struct ethos_view entry, size_t *out);
 

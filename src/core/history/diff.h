@@ -7,9 +7,9 @@
  *     +++ <key><TAB>
  *     @@ -1,2 +1,4 @@
  *
- * Four lines of context, explicit counts, "\ No newline at end of file" where it applies. An absent
- * text is an empty one. Works on bytes. Time and memory are bounded: texts too different for a
- * shortest diff get a correct longer one.
+ * Four lines of context, explicit counts, "\ No newline at end of file" where needed. An absent
+ * text counts as empty. Works on bytes. Time and memory are bounded: texts that differ too much get
+ * a correct diff that is not the shortest.
  */
 #ifndef ETHOS_CORE_HISTORY_DIFF_H
 #define ETHOS_CORE_HISTORY_DIFF_H
@@ -22,18 +22,21 @@ struct arena;
 struct str;
 
 /*
- * Lines [a, a_end) of the old text became lines [b, b_end) of the new one; counted from 0. Small: every
- * second line of a text may be changed.
+ * Lines [a, a_end) of the old text became lines [b, b_end) of the new one, counted from 0. Kept
+ * small, because every second line may be changed.
  */
 struct diff_change {
     uint32_t a, a_end, b, b_end;
 };
 
-/* All changes in order, at least one line between two of them; in arena. ETHOS_OK or ETHOS_NOMEM. */
+/*
+ * All changes in order, with at least one line between two of them; in the arena. ETHOS_OK or
+ * ETHOS_NOMEM.
+ */
 int diff_changes(struct ethos_view old_text, struct ethos_view new_text, struct arena *arena,
                  struct diff_change **out, size_t *out_count);
 
-/* Appends the diff; appends nothing when the texts are equal. Returns str_code. */
+/* Appends the diff, or nothing if the texts are equal. Returns str_code. */
 int diff_unified(struct ethos_view old_text, struct ethos_view new_text, const char *key,
                  struct str *out);
 

@@ -41,9 +41,9 @@ enum edit_verdict {
 };
 
 struct verdict_case {
-    const struct history *history; /* of the key, at least one record */
+    const struct history *history; /* of the key, with at least one record */
     struct ethos_view last;        /* text after its last record; absent view: no file */
-    struct ethos_view now;         /* what stands there; absent view: no file */
+    struct ethos_view now;         /* the current text; absent view: no file */
     bool before_boot;              /* the file was last changed before the machine started */
     int64_t now_ms;
     merge_base_text_fn *text; /* reads versions; NULL: none can be read, nothing is merged */
@@ -52,24 +52,27 @@ struct verdict_case {
 
 struct verdict_finding {
     enum edit_verdict verdict;
-    uint64_t voids_first, voids_last; /* REVERT: lines to take back, or 0 */
+    uint64_t voids_first, voids_last; /* REVERT: lines to void, or 0 */
     struct ethos_view *entries;       /* REAPPLY: oldest first, in the history's arena */
     size_t count;
     struct ethos_view merged; /* MERGE: the text the file must have, in the history's arena */
-    unsigned conflicts;       /* places where `last` has lines that lost against those saved */
-    bool dropped;             /* changes of ours are missing and stay so */
-    bool returned;            /* HONOUR: lines came that a purge may have taken out */
+    unsigned conflicts;       /* places where lines of `last` lost against the saved ones */
+    bool dropped;             /* our changes are missing and are not restored */
+    bool returned;            /* HONOUR: the edit may bring back lines that a purge removed */
 };
 
 #define VERDICT_REAPPLY_MS 86400000 /* adds older than this are not appended again */
 
 /*
- * How often what a record added stands in a text; 0 when it did anything but add, or that cannot be
- * told. An add has been applied to a text that holds it once more than the text before did.
+ * How often a text contains what a record added; 0 if the record did anything but add, or if it
+ * cannot be determined. An add was applied to a text if the text contains the entry once more than
+ * the text before.
  */
 size_t verdict_count(const struct history_record *record, struct ethos_view text);
 
-/* Judges. ETHOS_OK, ETHOS_NOMEM, or what facts->text returned but ETHOS_NOTFOUND. */
+/*
+ * Classifies the edit. ETHOS_OK, ETHOS_NOMEM, or what facts->text returned, except ETHOS_NOTFOUND.
+ */
 int edit_verdict_find(const struct verdict_case *facts, struct verdict_finding *out);
 
 #endif

@@ -1,12 +1,14 @@
 /*
- * history.h: the lines of memory-history.jsonl: one change of one key each, in the order of writing.
+ * history.h: the lines of memory-history.jsonl: each is one change of one key, in the order of
+ * writing.
  *
- * A line is the record of a change and the journal entry that was durable before it. The members of
- * the reference come first and in its order, then ours; the last is "crc", the CRC-32C (8 hex
- * digits) of the bytes before `,"crc"`. Lines without our members, written by others, are records too.
+ * A line is both the record of a change and the journal entry that was durable before it. The
+ * members of the reference come first and in its order, then ours; the last is "crc", the CRC-32C
+ * (8 hex digits) of the bytes before `,"crc"`. Lines without our members, written by other
+ * programs, are also records.
  *
- * A void is a line that takes lines back: those whose seq lies in `voids` are no versions. It is
- * itself a change from their text to the one before.
+ * A void is a line that cancels lines: those whose seq is in `voids` are not versions. The void
+ * itself is a change from their text to the one before.
  */
 #ifndef ETHOS_CORE_HISTORY_HISTORY_H
 #define ETHOS_CORE_HISTORY_HISTORY_H
@@ -19,10 +21,10 @@ struct arena;
 struct str;
 
 #define HISTORY_DIFF_BYTES 4096  /* bytes of a diff that a line holds */
-#define HISTORY_PATCHES 64       /* changes of a key after which one keeps its text whole */
-#define HISTORY_LONG_BYTES 65536 /* of a text from which on what is appended is kept by itself */
+#define HISTORY_PATCHES 64       /* changes of a key after which one stores its whole text */
+#define HISTORY_LONG_BYTES 65536 /* texts from this size on store what is appended separately */
 
-/* Views that are absent are not written. Hashes are "sha256:<hex>", blobs bare hex digits. */
+/* Absent views are not written. Hashes are "sha256:<hex>", blobs bare hex digits. */
 struct history_record {
     int64_t ts_ms;
     struct ethos_view scope, key;
@@ -35,26 +37,29 @@ struct history_record {
     struct ethos_view approved_by;
     struct ethos_view blob; /* the text before, when the diff is cut */
     struct ethos_view op_id;
-    struct ethos_view txn_id; /* with its place among the lines of one append, from 1 */
+    struct ethos_view txn_id; /* with the line's number in its append, from 1 */
     unsigned txn_index, txn_count;
-    /* The place among the lines of one update, from 1, where an append has several updates; else 0. */
+    /* The line's number in its update, from 1, if an append has several updates; otherwise 0. */
     unsigned part_index, part_count;
     bool absent_before, absent_after;
     struct ethos_view user, via;
     struct ethos_view
         op; /* JSON object: the record of a finished operation (store/operation_id.h) */
-    struct ethos_view event;  /* "dropped", "reapplied", "merged", "partial", "restored" */
-    struct ethos_view undoes; /* seqs this change undid, by commas; whatever else is not written */
-    struct ethos_view was; /* which file the text before stood in, as its store tells files apart */
+    struct ethos_view event; /* "dropped", "reapplied", "merged", "partial", "restored" */
+    struct ethos_view
+        undoes; /* seqs that this change undid, separated by commas; other lists are not written */
+    struct ethos_view was; /* identifies the file with the text before, as its store does */
     uint64_t seq;          /* 0: not one of ours */
     struct ethos_view actor, trust, edited_from;
-    uint64_t voids_first, voids_last; /* 0: no void */
+    uint64_t voids_first, voids_last; /* 0: not a void */
     struct ethos_view before_blob, after_blob;
-    struct ethos_view places;      /* of a purge: where lines went (core/history/purged_lines.h) */
-    struct ethos_view append_blob; /* what was put at the end of a long text; no other blob then */
+    struct ethos_view
+        places; /* of a purge: where lines were removed (core/history/purged_lines.h) */
+    struct ethos_view
+        append_blob; /* what was appended to a long text; then there is no other blob */
     /*
-     * Of a line that was brought here from another store, with its time and its number: on the first line of a
-     * key in its append, the revision that the key had here ("absent": none); else "".
+     * Of a line imported from another store, with its time and number: on the first line of a key
+     * in its append, the revision that the key had here ("absent": none); otherwise "".
      */
     struct ethos_view graft;
 };
@@ -62,33 +67,33 @@ struct history_record {
 /* Whether a source is one of the seven that readers of the format accept. */
 bool history_knows_source(const char *source);
 
-/* Appends the line with its crc and LF. Returns str_code. Text that is no UTF-8 shows as U+FFFD. */
+/* Appends the line with its crc and LF. Returns str_code. Invalid UTF-8 becomes U+FFFD. */
 int history_print(const struct history_record *record, struct str *out);
 
 /*
- * Parses one line (its LF may be there); strings live in the arena or in the line. ETHOS_INVALID
- * when it is no record, ETHOS_CORRUPT when its crc does not match, ETHOS_NOMEM.
+ * Parses one line, with or without its LF; strings are in the arena or in the line. ETHOS_INVALID
+ * if it is not a record, ETHOS_CORRUPT if its crc does not match, ETHOS_NOMEM.
  */
 int history_parse(struct ethos_view line, struct arena *arena, struct history_record *out);
 
 #define HISTORY_CRC_BYTES 18 /* of a line, from `,"crc"` on, without its LF */
 
-/* Whether the crc a line (without LF) ends in is right; true of a line that ends in none. */
+/* Whether the crc at the end of a line (without LF) is correct; true for a line without one. */
 bool history_crc_fits(struct ethos_view line);
 
-/* Whether a line is about this key, by looking at its bytes only. A torn line may pass. */
+/* Whether a line is about this key, judged by its bytes alone. May be true for a torn line. */
 bool history_line_is(struct ethos_view line, const char *key);
 
 /*
- * Sets diff (in the arena), and says which texts must be kept as blobs: both when the diff was cut
- * or does not lead exactly there and back; blob, before_blob, after_blob are set accordingly
- * (a text of no bytes needs none, but for the `blob` of a cut diff). Hashes, sizes and absent_* are set
- * too. An absent view is no file.
+ * Sets diff (in the arena) and determines which texts must be stored as blobs: both if the diff was
+ * cut or does not lead exactly from one to the other; sets blob, before_blob, after_blob
+ * accordingly (an empty text needs none, except for the `blob` of a cut diff). Also sets hashes,
+ * sizes and absent_*. An absent view means no file.
  */
 int history_describe(struct ethos_view before, struct ethos_view after, struct arena *arena,
                      struct history_record *record);
 
-/* The same, where hashes that are given are taken as they are. */
+/* The same, using hashes that are given. */
 int history_describe_hashed(struct ethos_view before, struct ethos_view after, struct arena *arena,
                             struct history_record *record);
 
@@ -170,12 +175,12 @@ struct history_last {
     int64_t ts_ms;
     bool alone;          /* no other key took part in that append */
     bool ours;           /* its last line is one of ours */
-    unsigned since_blob; /* lines of the key since one that keeps its text whole */
+    unsigned since_blob; /* lines of the key since the one that stores its whole text */
 };
 
 /*
- * Looks from the end of lines (whole lines, any keys) for the last append that touched key.
- * out keeps what it holds where lines say nothing: hand in what older lines said. ETHOS_NOMEM.
+ * Finds the last append that touched key in lines (whole lines, any keys), from the end. What the
+ * lines do not show stays as it is in out: pass the result of older lines. ETHOS_NOMEM.
  */
 int history_last(struct ethos_view lines, const char *key, struct history_last *out);
 

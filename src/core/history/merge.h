@@ -25,29 +25,29 @@
 struct str;
 
 struct merge_report {
-    unsigned conflicts;                         /* places where ours was taken */
+    unsigned conflicts;                         /* places where our text was used */
     unsigned from_ours, from_theirs, from_both; /* changed places by origin */
 };
 
 /*
- * An absent view is an empty text. The result becomes the content of out. ETHOS_OK, ETHOS_NOMEM, or
- * ETHOS_LIMIT at the ceiling of out.
+ * An absent view is an empty text. Writes the result to out. ETHOS_OK, ETHOS_NOMEM, or ETHOS_LIMIT
+ * at the limit of out.
  */
 int merge_texts(struct ethos_view base, struct ethos_view ours, struct ethos_view theirs,
                 struct str *out, struct merge_report *out_report);
 
 enum merge_origin { MERGE_SAME, MERGE_OURS, MERGE_THEIRS, MERGE_BOTH, MERGE_CONFLICT };
 
-/* A stretch of the merge: what each text has there. Together, in order, they are the whole texts. */
+/* A part of the merge, as it is in each text. All parts in order are the whole texts. */
 struct merge_hunk {
     enum merge_origin origin;
     struct ethos_view base, ours, theirs, merged;
 };
 
-/* Borrowed for the length of the call. False ends the merge: ETHOS_NOMEM. */
+/* Borrowed during the call. False ends the merge with ETHOS_NOMEM. */
 typedef bool merge_hunk_fn(void *arg, const struct merge_hunk *hunk);
 
-/* The same, telling the hunks. */
+/* The same, reporting the hunks. */
 int merge_hunks(struct ethos_view base, struct ethos_view ours, struct ethos_view theirs,
                 struct str *out, merge_hunk_fn *each, void *arg, struct merge_report *out_report);
 

@@ -1,9 +1,10 @@
 /*
- * merge_base.h: the recorded version that a text saved outside started from.
+ * merge_base.h: finds the recorded version that an externally saved text started from.
  *
- * It is the version with the fewest changed lines: a line that was replaced is one change, as is one that
- * only came or only went. Blank lines, white space at line ends and order do not count. The search goes back from the last version and follows
- * the diffs of the history, so that it costs what the diffs hold, not versions times text.
+ * It is the version with the fewest changed lines: a replaced line is one change, and so is one
+ * that was only added or only removed. Blank lines, white space at line ends and order do not
+ * count. The search goes back from the last version and follows the diffs of the history, so its
+ * cost depends on the diffs, not on versions times text.
  */
 #ifndef ETHOS_CORE_HISTORY_MERGE_BASE_H
 #define ETHOS_CORE_HISTORY_MERGE_BASE_H
@@ -11,13 +12,13 @@
 #include "core/history/history.h"
 
 #define MERGE_BASE_VERSIONS 1000  /* versions that are searched */
-#define MERGE_BASE_MS 604800000   /* and how long ago they were replaced at most: 7 days */
+#define MERGE_BASE_MS 604800000   /* and only those that were replaced in the last 7 days */
 #define MERGE_BASE_BYTES 67108864 /* of texts read whole because a diff was cut: 64 MiB */
-#define MERGE_BASES 32            /* equally near versions that are told apart */
+#define MERGE_BASES 32            /* equally near versions that are distinguished */
 
 /*
- * Makes the text before a record, or after it, the content of out. ETHOS_NOTFOUND when it cannot be
- * rebuilt; anything else ends the search.
+ * Writes the text before or after a record to out. ETHOS_NOTFOUND if it cannot be rebuilt; any
+ * other error ends the search.
  */
 typedef int merge_base_text_fn(void *arg, size_t index, bool before, struct str *out);
 
@@ -30,22 +31,23 @@ struct merge_base_case {
     void *arg;
 };
 
-/* Lines that only the text saved has, and that only a version has. */
+/* Lines that only the saved text has, and lines that only a version has. */
 struct merge_distance {
     uint64_t came, went;
 };
 
 struct merge_bases {
     struct merge_distance last_distance; /* between last and now */
-    struct merge_distance distance; /* of the nearest older versions; the one with least of both */
-    size_t index[MERGE_BASES]; /* each is the text before this record; newest first, no two equal */
+    struct merge_distance distance;      /* of the nearest older versions */
+    size_t
+        index[MERGE_BASES]; /* each is the text before this record; newest first, all different */
     size_t count;
-    bool more; /* there are others just as near */
+    bool more; /* there are more equally near versions */
 };
 
 /*
- * Index of the first record that is looked at. Records are in their order, whatever time a clock gave
- * some of them: those after one of the last 7 days are as new.
+ * Index of the first record to consider. Records are in order no matter what the clock said: those
+ * after one of the last 7 days count as equally recent.
  */
 size_t merge_base_first(const struct history *history, int64_t now_ms);
 

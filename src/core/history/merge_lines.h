@@ -1,5 +1,5 @@
 /*
- * merge_lines.h: the inner side of the merge: texts as lines, and joining what two sides added.
+ * merge_lines.h: internals of the merge: texts as lines, and joining what both sides added.
  */
 #ifndef ETHOS_CORE_HISTORY_MERGE_LINES_H
 #define ETHOS_CORE_HISTORY_MERGE_LINES_H
@@ -11,18 +11,19 @@
 struct arena;
 struct str;
 
-/* What a line is in markdown; inside a code fence every line is plain. */
+/* The kind of a markdown line; inside a code fence every line is plain. */
 enum merge_kind { MERGE_PLAIN, MERGE_ITEM, MERGE_HEADING /* + level, from 1 */ };
 
 /*
- * A line that is not blank. The last "line" of a text is its end: nothing but what is before it. Small: a
- * merge holds those of three texts. Lines follow one another, so each ends where the next one begins.
+ * A line that is not blank. The last "line" of a text is its end, with only what precedes it. Kept
+ * small, because a merge holds the lines of three texts. Lines are consecutive: each ends where the
+ * next one begins.
  */
 struct merge_line {
     unsigned raw_at : 27; /* in the text, with the blank lines before it and its line end */
     unsigned kind : 4;    /* enum merge_kind */
     unsigned apart : 1;   /* begins a paragraph: after blank lines, or first */
-    uint32_t plain_at;    /* in plain: without those and the white space at its end, but with LF */
+    uint32_t plain_at;    /* in plain: without blank lines and trailing white space, but with LF */
 };
 
 #define MERGE_MOST_BYTES ((size_t)1 << 26) /* of a text: raw_at must fit */
@@ -38,13 +39,16 @@ struct merge_range {
     size_t from, to; /* lines */
 };
 
-/* Sets all but the lines; borrows the text. False: no memory, or a text beyond MERGE_MOST_BYTES. */
+/*
+ * Sets everything except the lines; borrows the text. False: out of memory, or a text larger than
+ * MERGE_MOST_BYTES.
+ */
 bool merge_strip(struct arena *arena, struct ethos_view text, struct merge_text *out);
 
-/* Sets the lines. False: no memory. */
+/* Sets the lines. False: out of memory. */
 bool merge_read_lines(struct arena *arena, struct merge_text *text);
 
-/* A line as it stands, and its plain text. */
+/* A line as written, and its plain text. */
 struct ethos_view merge_raw(const struct merge_text *text, size_t line);
 struct ethos_view merge_plain(const struct merge_text *text, size_t line);
 
@@ -52,15 +56,16 @@ struct ethos_view merge_plain(const struct merge_text *text, size_t line);
 struct ethos_view merge_slice(const struct merge_text *text, struct merge_range range);
 
 /*
- * Appends lines. One that ended its text gets a line end before anything follows it; one that began
- * its text stays apart from what comes before it now.
+ * Appends lines. A line that ended its text without a line end gets one before anything follows it;
+ * one that began its text stays separated from what now precedes it.
  */
 void merge_emit(struct str *out, const struct merge_text *text, struct merge_range range);
 
 /*
- * Both sides added lines at the same place: ours, then theirs, with a blank line between where either
- * side has one. Sections of the same heading become one; text before the first heading stays before
- * it. An entry (paragraph or list item) that both added is written once. False: no memory.
+ * Both sides added lines at the same place: writes ours, then theirs, separated by a blank line if
+ * either side has one. Sections of the same heading become one; text before the first heading stays
+ * before it. An entry (paragraph or list item) that both added is written once. False: out of
+ * memory.
  */
 bool merge_join(struct arena *arena, const struct merge_text *ours, struct merge_range o,
                 const struct merge_text *theirs, struct merge_range t, struct str *out);

@@ -1,8 +1,8 @@
 /*
- * patch.h: reading and applying the unified diffs that diff.h makes.
+ * patch.h: reads and applies the unified diffs that diff.h makes.
  *
- * Strict: a hunk fits only at the place its header names, and every line it shows must be there,
- * so a patch either gives exactly the other text or nothing.
+ * Strict: a hunk applies only at the place that its header names, and every line it shows must be
+ * there, so a patch gives either exactly the other text or nothing.
  */
 #ifndef ETHOS_CORE_HISTORY_PATCH_H
 #define ETHOS_CORE_HISTORY_PATCH_H
@@ -17,12 +17,12 @@ struct str;
 struct patch_hunk {
     size_t old_start, old_count;
     size_t new_start, new_count;
-    struct ethos_view lines; /* as they stand in the diff, markers and all */
+    struct ethos_view lines; /* as written in the diff, including markers */
 };
 
 /*
- * Takes the next hunk off *rest (start with the whole diff; what comes before the first hunk is
- * passed over). ETHOS_NOTFOUND at the end, ETHOS_INVALID when it is no diff or was cut.
+ * Reads the next hunk and advances *rest (start with the whole diff; text before the first hunk is
+ * skipped). ETHOS_NOTFOUND at the end, ETHOS_INVALID if it is not a complete diff.
  */
 int patch_next(struct ethos_view *rest, struct patch_hunk *out);
 
@@ -34,8 +34,8 @@ struct patch_line {
 bool patch_line(struct ethos_view *lines, struct patch_line *out);
 
 /*
- * Makes what the diff turns text into (reverse: what it was made from) the content of out.
- * ETHOS_INVALID for a diff that does not parse, ETHOS_CONFLICT when it does not fit, ETHOS_NOMEM.
+ * Applies the diff to text (reverse: backwards) and writes the result to out. ETHOS_INVALID if the
+ * diff does not parse, ETHOS_CONFLICT if it does not apply, ETHOS_NOMEM.
  */
 int patch_apply(struct ethos_view diff, struct ethos_view text, bool reverse, struct str *out);
 

@@ -1,10 +1,11 @@
 /*
- * purged_lines.h: where lines stood that a purge took out of a text.
+ * purged_lines.h: where a purge removed lines of a text.
  *
- * A purge leaves nothing of what it took, so nobody can tell later whether a text holds it again. Where it stood can
- * be told: "3,17+1" says that lines went after the third line of the text that is left, and that one line stands in
- * the place of others after the seventeenth; "*" that there were too many places. An edit that puts lines there may
- * bring back what was forgotten; one that puts lines elsewhere does not.
+ * A purge leaves nothing of the removed text, so nobody can check later whether a text contains it
+ * again. But the places can be recorded: "3,17+1" means that lines were removed after the third
+ * line of the remaining text, and that one line replaces others after the seventeenth; "*" means
+ * that there were too many places. An external edit that adds lines at such a place may bring back
+ * what was forgotten; one that adds lines elsewhere does not.
  */
 #ifndef ETHOS_CORE_HISTORY_PURGED_LINES_H
 #define ETHOS_CORE_HISTORY_PURGED_LINES_H
@@ -17,22 +18,23 @@ struct arena;
 struct forget;
 struct verdict_case;
 
-#define PLACES_MAX 64 /* places that are told */
+#define PLACES_MAX 64 /* places that are recorded */
 
 /*
- * The places of a change by which lines that hold the text went, in the text that is left of `after` when those lines
- * are out of it, too; with the places that the change had before. Absent when there are none. ETHOS_OK or
- * ETHOS_NOMEM; what is returned is in the arena.
+ * The places where a change removed lines with the text, counted in what remains of `after` once
+ * those lines are removed from it too, together with the places that the change recorded before.
+ * Absent if there are none. ETHOS_OK or ETHOS_NOMEM; the result is in the arena.
  */
 int places_make(const struct forget *forget, struct ethos_view before, struct ethos_view after,
                 struct ethos_view known, struct arena *arena, struct ethos_view *out);
 
-/* A line that was there in any case. */
+/* A line that existed anyway. */
 typedef bool places_line_fn(void *arg, struct ethos_view line);
 
 /*
- * Whether an edit made outside put lines that were not known where a purge of the last days took some out, with no
- * other such edit between them. ETHOS_OK, ETHOS_NOMEM, or what facts->text returned but ETHOS_NOTFOUND.
+ * Whether an external edit added unknown lines where a purge of the last days removed some, with no
+ * other such edit in between. ETHOS_OK, ETHOS_NOMEM, or what facts->text returned, except
+ * ETHOS_NOTFOUND.
  */
 int places_returned(const struct verdict_case *facts, places_line_fn *known, void *arg, bool *out);
 

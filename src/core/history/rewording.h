@@ -1,8 +1,9 @@
 /*
- * rewording.h: whether a line was written anew in other lines, wrapped or put in another sentence.
+ * rewording.h: whether a line was rewritten in other lines, by wrapping it or changing the
+ * sentence.
  *
- * Neighbouring words are compared, as searching folds them: words that texts have in common by chance
- * seldom stand side by side.
+ * Compares pairs of neighbouring words, folded as for searching: unrelated texts rarely share such
+ * pairs.
  */
 #ifndef ETHOS_CORE_HISTORY_REWORDING_H
 #define ETHOS_CORE_HISTORY_REWORDING_H
@@ -15,19 +16,22 @@
 struct arena;
 struct line_index;
 
-#define WORDING_PAIRS 3 /* a line has so many neighbours at least, or nothing is said of it */
+#define WORDING_PAIRS 3 /* lines with fewer pairs are not judged */
 
-/* Neighbours of the words of a text, as sorted hashes. */
+/* Pairs of neighbouring words of a text, as sorted hashes. */
 struct wording {
     uint64_t *pairs;
     size_t count;
 };
 
-/* Of the lines of a text that another one does not have, as one text. In the arena. ETHOS_OK, ETHOS_NOMEM. */
+/*
+ * The pairs of those lines of a text that another text does not have. In the arena. ETHOS_OK,
+ * ETHOS_NOMEM.
+ */
 int wording_make(struct ethos_view text, const struct line_index *except, struct arena *arena,
                  struct wording *out);
 
-/* Whether it has two thirds of the neighbours of a line. */
+/* Whether it contains two thirds of the pairs of a line. */
 bool wording_has(const struct wording *wording, struct ethos_view line);
 
 #endif

@@ -192,13 +192,12 @@ int forget_init(struct forget *self, const struct ethos_match *match, struct eth
     if (view_blank(text))
         return err_set(error, ETHOS_INVALID, "nothing to forget: the text is blank");
     if (memchr(text.data, '\n', text.size) || memchr(text.data, 0, text.size))
-        return err_set(error, ETHOS_INVALID, "what is to be forgotten must be one line");
+        return err_set(error, ETHOS_INVALID, "the text to forget must be a single line");
     self->match = match;
     self->needle_count = 1;
     int code = init_needle(&self->needles[0], text, match->flags);
     if (code == ETHOS_LIMIT)
-        return err_set(error, code, "what is to be forgotten is longer than %d bytes",
-                       ETHOS_MAX_MATCH);
+        return err_set(error, code, "the text to forget is longer than %d bytes", ETHOS_MAX_MATCH);
     if (code != ETHOS_OK) // nothing but joiners: invisible
         return err_set(error, code, "nothing to forget: the text is blank");
     if (match->also.size > 0 &&

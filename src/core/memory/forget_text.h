@@ -1,10 +1,11 @@
 /*
- * forget_text.h: where a text that is to be forgotten stands, the same for every store and index.
+ * forget_text.h: finds and removes a text that is to be forgotten, in the same way for every store
+ * and index.
  *
- * Whole words by default: "tea" is not in "team". A letter or digit beside the match makes it part of a
- * longer word, unless the text itself begins or ends with something else there, or one of the two
- * characters belongs to a script written without spaces. Letters that are composed of others are the same
- * letter however they are written. Cost: linear in the text, whatever it holds.
+ * By default only whole words match: "tea" does not match "team". A letter or digit next to the
+ * match makes it part of a longer word, unless the searched text itself begins or ends with another
+ * kind of character, or one of the two characters belongs to a script written without spaces.
+ * Composed and decomposed letters are equal. Linear in the text.
  */
 #ifndef ETHOS_CORE_MEMORY_FORGET_TEXT_H
 #define ETHOS_CORE_MEMORY_FORGET_TEXT_H
@@ -20,11 +21,11 @@ struct str;
 
 #define FORGET_SYMBOLS (2 * ETHOS_MAX_MATCH) /* of a text, decomposed or folded */
 
-/* What two characters must have in common. */
+/* How characters are compared. */
 enum forget_mode {
-    FORGET_BYTES,     /* every byte: ASCII, and what is no UTF-8 */
-    FORGET_CANONICAL, /* what they are composed of */
-    FORGET_FOLDED     /* the same, letter case and compatibility forms aside */
+    FORGET_BYTES,     /* byte by byte: ASCII and invalid UTF-8 */
+    FORGET_CANONICAL, /* by canonical decomposition */
+    FORGET_FOLDED     /* also ignoring letter case and compatibility forms */
 };
 
 /* A text, prepared for searching. */
@@ -37,17 +38,19 @@ struct forget_needle {
     uint32_t first, last;             /* characters of the text */
 };
 
-/* A match, prepared likewise: its text, and its other form if it has one. */
+/* What is searched for: the text, and its other form if it has one. */
 struct forget {
     const struct ethos_match *match;
     struct forget_needle needles[2];
     size_t needle_count;
-    const char *mark;       /* what stands for a line that cannot go */
-    struct ethos_view slug; /* of the text, as names of notes are made */
+    const char *mark;       /* replaces a line that cannot be removed */
+    struct ethos_view slug; /* the text as a file name of a note */
     char slug_bytes[ETHOS_MAX_MATCH + 1];
 };
 
-/* ETHOS_INVALID for a blank text, or more than part of one line; ETHOS_LIMIT for a long one. */
+/*
+ * ETHOS_INVALID for a blank text or one of several lines; ETHOS_LIMIT for a text that is too long.
+ */
 int forget_init(struct forget *self, const struct ethos_match *match, struct ethos_error *error);
 
 /* The first match that begins at or after `from`. */
@@ -56,50 +59,56 @@ bool forget_find(const struct forget *self, struct ethos_view text, size_t from,
 bool forget_holds(const struct forget *self, struct ethos_view text);
 
 /*
- * The same for what may be JSON: also where escapes stand for characters of it, three levels deep. What cannot be
- * told without memory is held.
+ * Like forget_find, for text that may be JSON: also matches where JSON escapes encode the
+ * characters, up to three levels deep. True if memory does not suffice to decide.
  */
 bool forget_holds_escaped(const struct forget *self, struct ethos_view text);
 
 /*
- * The text without the lines that hold it, in out: every other line stays as it is, but blank lines that would be
- * the last ones; of nothing a line end is left. One that does not hold it is given as it is. *lines (may be NULL)
- * counts them. ETHOS_OK or ETHOS_NOMEM.
+ * The text without the lines that contain a match, in out. Other lines stay as they are, except
+ * that blank lines at the end are removed; if nothing is left, the result is empty. A text without
+ * a match is returned unchanged. *lines (may be NULL) counts the removed lines. ETHOS_OK or
+ * ETHOS_NOMEM.
  */
 int forget_lines(const struct forget *self, struct ethos_view text, struct str *out,
                  struct ethos_view *out_text, uint64_t *lines);
 
-/* Tells match->each (may be NULL) of every line of a key that holds it; what it returned, or ETHOS_OK. */
+/*
+ * Calls match->each (may be NULL) for every line of a key that contains a match; returns what it
+ * returned, or ETHOS_OK.
+ */
 int forget_tell(const struct forget *self, const char *key, struct ethos_view text);
 
 /* The same for every text within a JSON value. */
 int forget_tell_json(const struct forget *self, const char *key, const json_t *value);
 
-/* The same for a value of a table, which is JSON if it can be parsed: see forget_value. */
+/* The same for a table value, which is JSON if it can be parsed: see forget_value. */
 int forget_tell_value(const struct forget *self, bool json, const char *key,
                       struct ethos_view value, size_t most);
 
-/* The text with a mark in the place of each such line; every other byte stays. */
+/* Replaces each line that contains a match by the mark; every other byte stays. */
 int forget_mark(const struct forget *self, struct ethos_view text, struct str *out,
                 struct ethos_view *out_text, uint64_t *lines);
 
 /*
- * Marks every string and member name within a JSON value. A string itself is replaced through *value.
- * *count: how many held it. ETHOS_OK or ETHOS_NOMEM.
+ * Replaces matches in every string and member name of a JSON value. A value that is itself a string
+ * is replaced through *value. *count: the number of strings that matched. ETHOS_OK or ETHOS_NOMEM.
  */
 int forget_json(const struct forget *self, json_t **value, uint64_t *count);
 
 /*
- * Marks a value of a table, which is JSON where `json` says so and it can be parsed (`most` bytes), else a text. *out
- * has it if *count grew. ETHOS_OK or ETHOS_NOMEM.
+ * Replaces matches in a table value, which is JSON if `json` is set and it can be parsed (up to
+ * `most` bytes), otherwise text. If *count grew, *out is the new value. ETHOS_OK or ETHOS_NOMEM.
  */
 int forget_value(const struct forget *self, bool json, struct ethos_view value, size_t most,
                  struct str *out, uint64_t *count);
 
-/* Whether the name of a file holds it, or the name that a title with the text gives. */
+/* Whether a file name contains the text, or the name that a title with the text would get. */
 bool forget_names(const struct forget *self, struct ethos_view key);
 
-/* The name that such a file gets instead, each part of a path by itself; ETHOS_MAX_KEY + 1 bytes. */
+/*
+ * The new name for such a file, replacing each path component separately; ETHOS_MAX_KEY + 1 bytes.
+ */
 void forget_rename(const struct forget *self, struct ethos_view key, char *out);
 
 #endif

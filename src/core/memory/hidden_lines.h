@@ -14,15 +14,15 @@
 
 struct shown_lines;
 
-#define HIDDEN_TAG_SIZE 64 /* bytes of the name of a kind of secret */
+#define HIDDEN_TAG_SIZE 64 /* bytes of a secret's kind */
 
 struct hidden_line {
     size_t number;             /* from 1 */
     struct ethos_view text;    /* of the line, without its line end; borrowed */
     unsigned found;            /* SCAN_GUARD, SCAN_REDACT: what was found in it */
-    unsigned shown;            /* which of those the owner allows */
-    bool block;                /* a private key over several lines begins here: not to be allowed */
-    char tag[HIDDEN_TAG_SIZE]; /* of the first secret, or "" */
+    unsigned shown;            /* which of those the owner allows to be shown */
+    bool block;                /* first line of a private key, which cannot be allowed */
+    char tag[HIDDEN_TAG_SIZE]; /* kind of the first secret, or "" */
     char hash[HASH_HEX_SIZE];
 };
 
@@ -35,7 +35,7 @@ struct hidden_lines {
 int hidden_lines_find(struct ethos_view text, const struct shown_lines *shown, struct arena *arena,
                       struct hidden_lines *out);
 
-/* Whether something of the line is not shown. */
+/* Whether part of the line is hidden. */
 static inline bool hidden_line_is_hidden(const struct hidden_line *line)
 {
     return (line->found & ~line->shown) != 0;

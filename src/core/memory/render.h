@@ -4,17 +4,18 @@
  *     ## About You      USER.md
  *     ## Memory         MEMORY.md
  *     ## Workspace Memory   the workspace index
- *     ## Global Memory  the index of the notes kept for everywhere
+ *     ## Global Memory  the index of the global notes
  *
- * Section = heading, blank line, trim(redact(guard(text))), in which what nobody would see stands as
- * its number (base/text/invisible), whether there is a guard or not; sections joined by a blank line; no
- * final newline; blank ones skipped. The result never exceeds the cap; a section whose share cannot
- * hold even its marker is left out. How a budget is shared and where a cut falls: memory format,
- * section 3. The text is a function of the bytes and the options alone.
+ * A section is a heading, a blank line and trim(redact(guard(text))), with invisible characters
+ * shown as numbers (base/text/invisible) even without the guard. Sections are joined by a blank
+ * line, without a final newline; blank sections are skipped. The result never exceeds the cap; a
+ * section whose share is too small even for its marker is left out. The memory format, section 3,
+ * defines how the budget is shared and where a text is cut. The result depends only on the bytes
+ * and the options.
  *
- * A caller need not read whole files: a section may hold only the tail of a text (offset > 0, then
- * its first partial line is ignored). When that tail is too short to decide, more is set, nothing is
- * rendered, and the caller comes back with a longer one.
+ * A caller need not read whole files: a section may contain only the tail of a text (offset > 0;
+ * its first, partial line is then ignored). If that tail is too short, `more` is set, nothing is
+ * rendered, and the caller tries again with a longer one.
  */
 #ifndef ETHOS_CORE_MEMORY_RENDER_H
 #define ETHOS_CORE_MEMORY_RENDER_H
@@ -33,8 +34,8 @@ struct render_options {
     uint64_t cap; /* in unit */
     enum render_unit unit;
     bool tail;  /* truncate: the last `cap` of the joined text, no marker; else balanced */
-    bool guard; /* scan for injection and secrets */
-    bool final; /* no more can be read: a tail stands for a text that is longer than any budget */
+    bool guard; /* scan for injected instructions and secrets */
+    bool final; /* no more can be read: a tail is all there is of a text longer than any budget */
     bool tools; /* the marker of a cut names the tool that reads the rest */
     bool tally; /* fill the counts of struct render_part (costs a walk of the omitted text) */
 };
@@ -43,19 +44,19 @@ struct render_input {
     struct ethos_view text;          /* data NULL: absent */
     uint64_t offset;                 /* of text.data[0] in the whole text */
     const char *key;                 /* for the marker */
-    uint64_t most;                   /* units of it are shown, whatever the cap; 0: any */
-    const struct shown_lines *shown; /* lines that the guard leaves as they are, or NULL */
+    uint64_t most;                   /* show at most so many units of it; 0: no limit */
+    const struct shown_lines *shown; /* lines that the guard must not hide, or NULL */
 };
 
 struct render_part {
     bool shown;
     size_t start, size; /* the section's body in out, marker included */
     uint64_t chars;     /* CH of the section in out, heading included */
-    uint64_t cut_bytes; /* bytes of the file before the first kept one; 0 when whole */
+    uint64_t cut_bytes; /* bytes of the file that were cut from its start; 0 when whole */
     uint64_t cut_chars; /* CH of those, when tally (needs the whole text: offset 0) */
     uint64_t guard_chars, guard_bytes, secret_chars,
-        secret_bytes; /* in what was shown; when tally */
-    bool guarded;     /* the guard or the redaction changed what was looked at */
+        secret_bytes; /* in the text that was shown; with tally */
+    bool guarded;     /* the guard or the redaction changed the text */
 };
 
 struct render_result {
@@ -63,12 +64,15 @@ struct render_result {
     struct render_part parts[ETHOS_SECTIONS];
 };
 
-/* Bytes of tail to read first for a cap; doubling it on each `more` ends at the whole file. */
+/*
+ * How many bytes of tail to read first for a cap; doubling it on each `more` finally reaches the
+ * whole file.
+ */
 uint64_t render_tail_bytes(const struct render_options *options);
 
 /*
- * Appends the block to out; appends nothing when all sections are blank, `more` is set, or memory or
- * the ceiling of out does not suffice. Returns ETHOS_OK, ETHOS_NOMEM or ETHOS_LIMIT.
+ * Appends the block to out, or nothing if all sections are blank, `more` is set, or memory or the
+ * limit of out does not suffice. Returns ETHOS_OK, ETHOS_NOMEM or ETHOS_LIMIT.
  */
 int render_block(const struct render_input inputs[ETHOS_SECTIONS],
                  const struct render_options *options, struct str *out,

@@ -1,8 +1,8 @@
 /*
- * scope.h: which ids, scopes and keys exist, and where an update goes.
+ * scope.h: which ids, scopes and keys are valid, and where an update goes.
  *
- * One rule, one place: every surface and backend asks here before anything is touched. Failures are
- * ETHOS_DENIED with exactly these texts:
+ * Every surface and backend checks here before anything is touched. Failures are ETHOS_DENIED with
+ * exactly these texts:
  *     unrecognised memory scope: <scope id>
  *     unsafe memory key: <key>
  *     reserved memory key: <key>
@@ -22,7 +22,7 @@ bool scope_id_ok(struct ethos_view id);
 
 /*
  * Checks a scope id; *out_kind and *out_id (empty for global) may be NULL. "memories:<scope id>" is
- * the tree of the memory tool in a scope's directory: kind and id are those of that scope.
+ * the tree of the memory tool in a scope's directory; kind and id are then those of that scope.
  */
 int scope_parse(const char *scope, enum scope_kind *out_kind, const char **out_id,
                 struct ethos_error *error);
@@ -31,33 +31,37 @@ int scope_parse(const char *scope, enum scope_kind *out_kind, const char **out_i
 int scope_make(enum scope_kind kind, const char *id, char out[ETHOS_MAX_SCOPE],
                struct ethos_error *error);
 
-/* What stands before and behind the id in the directory of a scope, below the root. */
+/* The path before and after the id in the directory of a scope, below the root. */
 void scope_place(enum scope_kind kind, struct ethos_view *out_before, struct ethos_view *out_after);
 
-/* That directory, "." of global; of a tree that of its owner, beneath which it lies. */
+/*
+ * The directory of a scope, "." for global; for a tree, the directory of its owner, which contains
+ * it.
+ */
 #define SCOPE_FOLDER_SIZE (ETHOS_MAX_ID + 40)
 int scope_folder(const char *scope, char out[SCOPE_FOLDER_SIZE], struct ethos_error *error);
 
-/* Whether a scope is a tree, whose keys are paths. */
+/* Whether a scope is a tree, in which keys are paths. */
 bool scope_is_tree(const char *scope);
 
-/* The scope whose tree it is; any other scope itself. */
+/* The scope that owns a tree; any other scope itself. */
 const char *scope_owner(const char *scope);
 
-/* The id of the tree of a scope that scope_parse took and that is none. */
+/* The id of the tree of a valid scope that is not itself a tree. */
 void scope_tree(const char *owner, char out[ETHOS_MAX_SCOPE]);
 
 /*
- * Whether a store may use a key in a scope: scope_key_safe, or in a tree a relative path of UTF-8 that
- * hides nothing (no name begins with a dot), leads nowhere else in any spelling, can be told from what
- * the store keeps beside it, and has no control character, quote or backslash.
+ * Whether a store may use a key in a scope: scope_key_safe, or in a tree a relative UTF-8 path
+ * without hidden names (beginning with a dot), that cannot lead out of the tree in any spelling,
+ * does not collide with the store's own files, and has no control characters, quotes or
+ * backslashes.
  */
 int scope_key_check(const char *scope, const char *key, struct ethos_error *error);
 
-/* Whether a path is what a store keeps at the root of a tree beside the texts. */
+/* Whether a path is one that the store itself uses at the root of a tree. */
 bool scope_key_reserved(const char *key);
 
-/* Whether lists and readers show it: scope_key_visible, or any key of a tree. */
+/* Whether lists and readers show a key: scope_key_visible, or any key of a tree. */
 bool scope_key_shown(const char *scope, const char *key);
 
 /* Whether it is memory at all: what is shown, and the archive. */

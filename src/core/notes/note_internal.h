@@ -1,6 +1,5 @@
 /*
- * note_internal.h: the head of a note line by line: what note.c reads and note_edit.c changes. Private
- * to these two.
+ * note_internal.h: reads the head of a note line by line. Private to note.c and note_edit.c.
  */
 #ifndef ETHOS_CORE_NOTES_NOTE_INTERNAL_H
 #define ETHOS_CORE_NOTES_NOTE_INTERNAL_H
@@ -15,27 +14,28 @@
 struct note_field {
     struct ethos_view line; /* with its line end */
     struct ethos_view name;
-    struct ethos_view value; /* as written, without a comment; right behind the colon when empty */
+    struct ethos_view
+        value; /* as written, without a comment; directly after the colon when empty */
     size_t indent;
-    bool readable; /* the value is all on this line */
+    bool readable; /* the whole value is on this line */
 };
 
-/* A walk over the fields of a frontmatter; set rest, zero the others. */
+/* An iterator over the fields of a frontmatter; set rest, zero the others. */
 struct note_fields {
     struct ethos_view rest;
     bool in_metadata;
-    size_t inner; /* indent of what is directly below metadata, once known */
+    size_t inner; /* indentation of the members directly below metadata, once known */
 };
 
 bool note_next_field(struct note_fields *fields, struct note_field *out);
 
-/* Takes the next line off that is neither blank nor a comment. */
+/* Reads the next line that is neither blank nor a comment and advances *rest. */
 bool note_next_line(struct ethos_view *rest, struct ethos_view *out_line);
 
 size_t note_indent(struct ethos_view line);
 bool note_list_item(struct ethos_view line);
 
-/* Whether a title need not be written, because a file of this name (without .md) shows it. */
+/* Whether a title need not be written because the file name (without .md) gives the same one. */
 bool note_name_gives(struct ethos_view name, struct ethos_view title);
 
 #endif

@@ -30,26 +30,26 @@ enum claim_kind { CLAIM_PATH, CLAIM_SYMBOL, CLAIM_DATE, CLAIM_LINK };
 
 struct claim {
     enum claim_kind kind;
-    bool head;               /* said by the frontmatter: `expires`, or exactly by `check` */
-    size_t line;             /* from 1 in the whole text of the note */
+    bool head;               /* from the frontmatter: `expires`, or a command of `check` */
+    size_t line;             /* line in the whole note, from 1 */
     struct ethos_view what;  /* path without :line, name without (), date, name of a note */
     struct ethos_view where; /* for a symbol: the file */
-    size_t number;           /* for a path with :line, that line; else 0 */
+    size_t number;           /* for a path with :line, that line; otherwise 0 */
 };
 
-/* Return 0 to go on; any other value stops the walk and is returned by it. */
+/* Return 0 to continue; any other value ends the iteration and is returned by it. */
 typedef int claim_fn(void *arg, const struct claim *claim);
 
-/* The claims of a note, by line. Linear in the text, allocates nothing. */
+/* Calls each for the references of a note, in the order of lines. Linear, allocates nothing. */
 int claims_each(struct ethos_view text, claim_fn *each, void *arg);
 
-/* Whether a word stands in a text, not as part of a longer one. */
+/* Whether a text contains a word that is not part of a longer one. */
 bool claims_has_word(struct ethos_view text, struct ethos_view word);
 
-/* Whether YYYY-MM-DD is before another such date; false for what is no date. */
+/* Whether a date YYYY-MM-DD is before another; false for an invalid date. */
 bool claims_passed(struct ethos_view date, const char *today);
 
-/* Days from a date to another, 0 for a later one; -1 when one of them is no date. */
+/* Days from a date to another, 0 if it is later; -1 if one of them is not a date. */
 long claims_age_days(struct ethos_view date, const char *today);
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * remember.h: one fact becomes one note and one line of the index.
+ * remember.h: writes one fact as a note and a line of the index.
  *
- * The same title again, in any letter case, adds to its note, replaces its body, makes a second note or
- * changes nothing, as asked. Another title that gives the same file name gets a name of its own. Nothing is
- * overwritten unsaid. Titles and hooks that are made, and file names, hold no secrets of the text (core/memory/sanitize).
+ * If a note with the same title exists (ignoring letter case), the fact is added to it, replaces
+ * its body, becomes a second note, or changes nothing, as the caller asks. A different title that
+ * would get the same file name gets another name. Nothing is overwritten silently. Generated
+ * titles, hooks and file names contain no secrets (core/memory/sanitize).
  *
- * Whoever stores tries the file of the entry that has this title (index_find_title) unless a second
- * note was asked for, then asks for names until one is not taken:
+ * The caller first tries the file of the index entry with this title (index_find_title), unless a
+ * second note was asked for, and then further names until one is free:
  *
  *     for (n = 0; remember_key(what, n, key); n++)
  *         read key and index, remember_apply(...), effect == REMEMBER_TAKEN: go on
@@ -21,56 +22,56 @@
 
 struct str;
 
-#define REMEMBER_NAMES 10000          /* to try for one title */
-#define REMEMBER_MAX_TITLE 60         /* CH of a title that is made */
-#define REMEMBER_MAX_WORDS 8          /* of the title that a note gets from its text */
+#define REMEMBER_NAMES 10000          /* names to try for one title */
+#define REMEMBER_MAX_TITLE 60         /* CH of a generated title */
+#define REMEMBER_MAX_WORDS 8          /* words of the title of a note without one */
 #define REMEMBER_MAX_DESCRIPTION 1023 /* CH before the ellipsis */
 
 enum remember_how {
     REMEMBER_ADD,
     REMEMBER_REPLACE,
     REMEMBER_NEW,
-    REMEMBER_ASK /* a note of this title that does not say it already stays as it is: REMEMBER_EXISTS */
+    REMEMBER_ASK /* an existing note with this title stays as it is, unless it says the same: REMEMBER_EXISTS */
 };
 
 enum remember_effect {
     REMEMBER_CREATED,
     REMEMBER_APPENDED,
     REMEMBER_REPLACED,
-    REMEMBER_UNCHANGED, /* the note; the index may have got a line back that was missing */
-    REMEMBER_EXISTS,    /* only for REMEMBER_ASK; the texts are as they were */
+    REMEMBER_UNCHANGED, /* the note is unchanged; a missing index line may have been added */
+    REMEMBER_EXISTS,    /* only for REMEMBER_ASK; nothing was changed */
     REMEMBER_TAKEN      /* the name belongs to another note; there are no texts */
 };
 
 struct remember {
     struct ethos_view title; /* never blank: remember_note_title */
     struct ethos_view text;  /* never blank: line_blank */
-    struct ethos_view hook;  /* blank: the first line of the text */
-    bool hook_by_hand;       /* a person gave it: it stays when the text changes */
-    struct ethos_view type;  /* absent: project for a new note, else as it is */
+    struct ethos_view hook;  /* blank: use the first line of the text */
+    bool hook_by_hand;       /* written by a person: keep it when the text changes */
+    struct ethos_view type;  /* absent: project for a new note, otherwise unchanged */
     struct ethos_view source;
     const char *date; /* YYYY-MM-DD */
     enum remember_how how;
 };
 
 /*
- * Appends a title for a text that was given none: its first line with a letter or digit, without the
- * marks of a heading, list or quote, at most 60 CH, cut between words. A text without letters gives its
- * first line that is not blank. Returns str_code.
+ * Appends a title for a text without one: its first line with a letter or digit, without the marks
+ * of a heading, list or quote, at most 60 CH, cut between words; or its first line that is not
+ * blank. Returns str_code.
  */
 int remember_title(struct ethos_view text, struct str *out);
 
-/* The same for a note: from the text without secrets, and at most 8 words. */
+/* The same for a note: from the text without secrets, with at most 8 words. */
 int remember_note_title(struct ethos_view text, struct str *out);
 
 /*
- * The n-th name to try: the slug of the title without secrets, with the hash of the title, then that numbered from 2;
- * for REMEMBER_NEW the slug, then numbered. False from REMEMBER_NAMES on, and
- * without memory.
+ * The nth name to try: the slug of the title without secrets, with the hash of the title, then
+ * numbered from 2; for REMEMBER_NEW the slug, then numbered. False from REMEMBER_NAMES on, and if
+ * memory runs out.
  */
 bool remember_key(const struct remember *what, unsigned n, char out_key[ETHOS_MAX_KEY + 1]);
 
-/* What a text says of itself in the index when nothing else is given. Returns str_code. */
+/* The title and hook of the index line if none is given. Returns str_code. */
 int remember_line(struct ethos_view text, struct str *out_title, struct str *out_hook);
 
 /*

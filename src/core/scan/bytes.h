@@ -1,5 +1,5 @@
 /*
- * bytes.h: classes of bytes, and how a run of them is counted.
+ * bytes.h: classes of bytes, and finding the end of a run of them.
  */
 #ifndef ETHOS_CORE_SCAN_BYTES_H
 #define ETHOS_CORE_SCAN_BYTES_H
@@ -45,7 +45,7 @@ static inline char byte_lower(char c)
     return byte_is(c, BYTE_UPPER) ? (char)(c | 0x20) : c;
 }
 
-/* Where the bytes of these classes that begin at p end. */
+/* The end of the run of bytes of these classes that begins at p. */
 static inline const char *byte_run(const char *p, const char *end, unsigned classes)
 {
     while (p < end && byte_is(*p, classes))
@@ -53,7 +53,7 @@ static inline const char *byte_run(const char *p, const char *end, unsigned clas
     return p;
 }
 
-/* Where the bytes of these classes that end at p begin, not before start. */
+/* The beginning of the run of bytes of these classes that ends at p, not before start. */
 static inline const char *byte_run_back(const char *p, const char *start, unsigned classes)
 {
     while (p > start && byte_is(p[-1], classes))

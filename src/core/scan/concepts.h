@@ -1,9 +1,9 @@
 /*
- * concepts.h: what the words of a line are about, as far as injected instructions are concerned.
+ * concepts.h: finds concepts in a line that matter for detecting injected instructions.
  *
- * A concept has words and phrases of many languages, written as normalize() leaves them. Of a phrase that may be
- * accented in its language the letters that may are capital: the filter, which sees the text as it is, cannot
- * count on them.
+ * A concept has words and phrases in many languages, in the form that normalize() gives. Letters of
+ * a phrase that may carry accents in its language are written as capitals, because the filter works
+ * on the unfolded text and must not depend on them.
  */
 #ifndef ETHOS_CORE_SCAN_CONCEPTS_H
 #define ETHOS_CORE_SCAN_CONCEPTS_H
@@ -44,8 +44,8 @@ enum concept {
     CONCEPT_IMPLANT,
     CONCEPT_TRUST,
     CONCEPT_RUN,
-    CONCEPT_HARM,    /* what nobody wants done again and again */
-    CONCEPT_LICENCE, /* "without limitation": no order */
+    CONCEPT_HARM,    /* something that nobody wants repeated */
+    CONCEPT_LICENCE, /* "without limitation": not an order */
     CONCEPTS
 };
 
@@ -56,10 +56,11 @@ struct concept_word {
 
 extern const struct concept_word concept_words[];
 extern const size_t concept_word_count;
-extern const uint32_t
-    concept_edition; /* another one when words, or rules of secrets, have changed */
+extern const uint32_t concept_edition; /* changes when words or rules of secrets change */
 
-/* A line whose text has none of these concepts has no points; those of other scripts than Latin are looked up. */
+/*
+ * A line without any of these concepts has no points; concepts in non-Latin scripts are looked up.
+ */
 #define CONCEPT_BIT(concept) (UINT64_C(1) << (concept))
 #define CONCEPT_TRIGGERS                                                                           \
     (CONCEPT_BIT(CONCEPT_IGNORE) | CONCEPT_BIT(CONCEPT_ROLE) | CONCEPT_BIT(CONCEPT_MODE) |         \
@@ -70,8 +71,8 @@ extern const uint32_t
      CONCEPT_BIT(CONCEPT_HARM) | CONCEPT_BIT(CONCEPT_SECRETLY))
 
 /*
- * Words are in buckets by as many of their first bytes as the longest of CONCEPT_KEYS that they have: so a place in
- * a text is looked up once for each of these lengths.
+ * Words are in buckets by their first bytes, as many as the longest of CONCEPT_KEYS they have; so
+ * each place in a text is looked up once per length.
  */
 #define CONCEPT_BUCKETS 8192
 #define CONCEPT_KEY 9                                                            /* bytes */
@@ -83,7 +84,7 @@ static inline uint32_t concept_hash(uint32_t hash, unsigned char c)
     return (hash ^ (c >= 'A' && c <= 'Z' ? c | 0x20u : c)) * 0x01000193u;
 }
 
-/* A bit that is set for the words of a table, and for few others. */
+/* A bit that is set for the words of a table, and rarely for others. */
 #define CONCEPT_BITS 65536
 static inline unsigned concept_bit(uint32_t hash)
 {
@@ -95,16 +96,16 @@ static inline unsigned concept_bucket(uint32_t hash)
     return (hash ^ hash >> 13) % CONCEPT_BUCKETS;
 }
 
-/* Where a concept stands in a text. */
+/* An occurrence of a concept in a text. */
 struct concept_hit {
     uint16_t start, end;
     uint8_t concept;
 };
 
-#define CONCEPT_HITS 128 /* of a text that are looked at */
+#define CONCEPT_HITS 128 /* considered per text */
 
 /*
- * The concepts of a normalised text in their order. Returns how many; of a text that has more than CONCEPT_HITS,
+ * The concepts of a normalized text, in order. Returns their number; of more than CONCEPT_HITS only
  * the first.
  */
 size_t concepts_find(struct ethos_view text, struct concept_hit *hits);

@@ -1,10 +1,11 @@
 /*
- * filter.h: where a text has three neighbouring bytes that some rule cannot do without. Private to src/core/scan.
+ * filter.h: finds places with three adjacent bytes that some rule requires. Private to
+ * src/core/scan.
  *
- * Most text has nothing to be found, so that is decided first, by one walk with one look-up a byte: bytes are folded
- * to 5 bits (letters without case, digits as the letters they are taken for), and three of them are a number of 15.
- * Which numbers count stands in filter_table.inc, made from the rules by `make scan-filter`; of every anchor it is
- * the rarest three bytes.
+ * Most texts contain nothing to find, which one pass with one lookup per byte decides first: bytes
+ * are folded to 5 bits (letters without case, digits as the letters they resemble), and three of
+ * them form a number of 15 bits. filter_table.inc, made from the rules by `make scan-filter`, lists
+ * the numbers that count: for every anchor its rarest three bytes.
  */
 #ifndef ETHOS_CORE_SCAN_FILTER_H
 #define ETHOS_CORE_SCAN_FILTER_H
@@ -19,7 +20,7 @@ enum { FILTER_SECRETS, FILTER_INJECTIONS, FILTER_KINDS };
 
 struct filter_anchor {
     uint16_t trigram;
-    uint8_t offset; /* of it in the anchor */
+    uint8_t offset; /* position in the anchor */
     uint16_t rule;  /* of secret_rules, or of concept_words */
 };
 
@@ -36,13 +37,13 @@ static inline unsigned filter_trigram(const char *p)
                       filter_fold[(unsigned char)p[1]] << 5 | filter_fold[(unsigned char)p[2]]);
 }
 
-/* The next place at or after p whose three bytes count, or NULL. */
+/* The next place at or after p with three such bytes, or NULL. */
 const char *filter_next(const char *p, const char *end, unsigned kind);
 
-/* The anchors of a trigram, of secrets or of concepts; *out_count of them. */
+/* The anchors of a trigram, of secrets or of concepts; *out_count is their number. */
 const struct filter_anchor *filter_find(unsigned kind, unsigned trigram, size_t *out_count);
 
-/* Whether a text begins with a word, when both are folded; blanks are as many as there are. */
+/* Whether a text begins with a word, both folded; runs of spaces may differ in length. */
 bool filter_starts(const char *text, const char *end, const char *word);
 
 #endif

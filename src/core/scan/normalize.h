@@ -1,9 +1,10 @@
 /*
- * normalize.h: a text as a reader takes it, for looking things up in it.
+ * normalize.h: folds a text to what a reader sees, for searching.
  *
- * Case, compatibility forms, accents, invisible characters and letters that look like Latin ones between Latin ones
- * are folded; runs of blanks are one space, or two spaces for two and more. Every byte of the result knows the byte
- * of the text that it comes from, so that what is found here can be shown there.
+ * Folds case, compatibility forms, accents, invisible characters, and letters that look like Latin
+ * ones among Latin letters; a run of spaces becomes one space, or two spaces if it has two or more.
+ * Every byte of the result is mapped to the byte of the text it comes from, so that matches can be
+ * located there.
  */
 #ifndef ETHOS_CORE_SCAN_NORMALIZE_H
 #define ETHOS_CORE_SCAN_NORMALIZE_H
@@ -16,21 +17,20 @@
 
 struct normal_text {
     size_t size;
-    unsigned
-        hidden; /* characters that nobody sees and no script needs: tags, overrides of direction */
-    unsigned tags; /* of those, letters of tags beyond what a flag has */
-    bool strange;  /* it had invisible characters, compatibility forms or look-alikes */
+    unsigned hidden; /* invisible characters that no script needs: tags, direction overrides */
+    unsigned tags;   /* of those, letters of tags beyond those of a flag */
+    bool strange;    /* it had invisible characters, compatibility forms or look-alikes */
     char text[NORMAL_MAX];
-    uint16_t from[NORMAL_MAX]; /* where each byte comes from, never falling */
+    uint16_t from[NORMAL_MAX]; /* where each byte comes from, in ascending order */
 };
 
 /*
- * Folds the start of a text; what does not fit is left. Returns how many bytes of the text were folded, UINT16_MAX
- * at most.
+ * Folds the start of a text, as much as fits. Returns how many bytes of the text were folded, at
+ * most UINT16_MAX.
  */
 size_t normalize(struct ethos_view text, struct normal_text *out);
 
-/* Whether a character shows nothing, and stands for none that does: zero-width, soft hyphens, tags, selectors. */
+/* Whether a character is invisible: zero-width, soft hyphen, tag, selector. */
 bool normal_is_invisible(uint32_t cp);
 
 #endif

@@ -9,9 +9,9 @@
 
 enum {
     RULE_ANY_CASE = 1, /* of the anchor */
-    RULE_VARIED = 2,   /* a body of few different bytes is no secret: the anchor is short */
-    RULE_INSIDE = 4,   /* the anchor may stand in the middle of a word */
-    RULE_BODY = 8,     /* the anchor is no part of the secret */
+    RULE_VARIED = 2,   /* ignore a body of few different bytes: the anchor is short */
+    RULE_INSIDE = 4,   /* the anchor may be in the middle of a word */
+    RULE_BODY = 8,     /* the anchor is not part of the secret */
 };
 
 /*
@@ -28,8 +28,8 @@ struct secret_rule {
     const char *tag, *anchor, *shape;
     unsigned flags;
     const char
-        *near; /* a word that has to stand within SECRET_REACH before it, in any case, or NULL */
-    /* For what is no shape. *out has the tag. */
+        *near; /* a word that must occur within SECRET_REACH before it, in any case, or NULL */
+    /* For secrets that are not shapes. *out has the tag. */
     bool (*find)(struct secret_search *search, const char *anchor, struct secret *out);
 };
 
@@ -38,8 +38,9 @@ extern const struct secret_rule secret_rules[];
 extern const size_t secret_rule_count;
 
 /*
- * Where the bytes from p on that go on something end. The last such span is remembered: a text may be one that is
- * all anchors, and is walked once. A span that lies ahead is kept, since it may be longer than what is asked for.
+ * The end of the bytes from p on that continue something. The last such span is cached, because a
+ * text may consist only of anchors and must be walked once. A span further ahead is kept, because
+ * it may be longer.
  */
 static inline const char *
 secret_span_end(const struct secret_search *search, struct secret_span *span, const char *p,
@@ -68,7 +69,7 @@ static inline bool secret_is_of_bytes(const char *p, const char *end, unsigned b
     return byte_is(*p, bytes);
 }
 
-/* The value is the secret. */
+/* Reports the value as a secret. */
 static inline bool secret_report(const struct secret_search *search, struct ethos_view value,
                                  struct secret *out)
 {
@@ -77,15 +78,15 @@ static inline bool secret_report(const struct secret_search *search, struct etho
     return true;
 }
 
-/* Where the bytes of a class of shapes that begin at p end. */
+/* The end of the run of bytes of a shape class that begins at p. */
 const char *secret_run_end(struct secret_search *search, char name, const char *p);
 
-/* Where a shape that begins at p ends, or NULL. */
+/* The end of a shape that begins at p, or NULL. */
 const char *secret_shape_end(struct secret_search *search, const char *shape, const char *p);
 
 /*
- * The names of a password that the filter cannot see, as it knows ASCII alone. A name is met where its first other
- * character stands; what it has before that is looked back for.
+ * Names of a password with characters that the filter cannot see, because it only knows ASCII. A
+ * name is found at its first such character; the text before that is compared backwards.
  */
 struct foreign_name {
     const char *before, *rest;
@@ -93,10 +94,10 @@ struct foreign_name {
 extern const struct foreign_name secret_foreign_names[];
 extern const size_t secret_foreign_name_count;
 
-/* The first other character of the next such name at or after p, or NULL. */
+/* The first such character of the next name at or after p, or NULL. */
 const char *secret_next_foreign_name(struct ethos_view text, const char *p);
 
-/* Those of secret_rule.find; the anchor is their rule's. */
+/* Functions for secret_rule.find; the anchor is that of their rule. */
 bool find_named_password(struct secret_search *search, const char *anchor, struct secret *out);
 bool find_named_value(struct secret_search *search, const char *anchor, struct secret *out);
 bool find_url_password(struct secret_search *search, const char *anchor, struct secret *out);

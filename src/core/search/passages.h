@@ -1,9 +1,9 @@
 /*
- * passages.h: the pieces of a text that are ranked by themselves.
+ * passages.h: splits a text into the passages that are ranked separately.
  *
- * A text of at most PASSAGE_MAX characters is one. A longer one is cut at white space behind the end of a
- * sentence or line, and its parts are joined again to pieces of at most that size; a part that is longer by
- * itself is cut between words, a longer word anywhere. Pieces do not overlap.
+ * A text of at most PASSAGE_MAX characters is one passage. A longer one is cut at white space after
+ * the end of a sentence or line, and its parts are joined again to passages of at most that size; a
+ * longer part is cut between words, a longer word anywhere. Passages do not overlap.
  */
 #ifndef ETHOS_CORE_SEARCH_PASSAGES_H
 #define ETHOS_CORE_SEARCH_PASSAGES_H
@@ -12,7 +12,10 @@
 
 #define PASSAGE_MAX 600 /* code points */
 
-/* Bytes [start, end) of the text. Return 0 to go on; any other value is returned by the walk. */
+/*
+ * Bytes [start, end) of the text. Return 0 to continue; any other value ends the iteration and is
+ * returned.
+ */
 typedef int passage_fn(void *arg, size_t start, size_t end);
 
 /* In order, at least one. ETHOS_OK, or what each returned. */

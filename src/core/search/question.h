@@ -1,7 +1,7 @@
 /*
- * question.h: what a question asks for, beside its words.
+ * question.h: what kind of answer a question asks for, besides its words.
  *
- * English cues, found in the question in lower case as whole words.
+ * English cues, matched as whole words in the question in lower case.
  */
 #ifndef ETHOS_CORE_SEARCH_QUESTION_H
 #define ETHOS_CORE_SEARCH_QUESTION_H
@@ -20,14 +20,17 @@ struct question_facts {
     bool work;       /* names a book, a film or the like */
     bool recent;     /* for the present state */
     bool first;      /* for the first time, or the beginning */
-    unsigned months; /* named: bit 1 is January */
-    unsigned day;    /* named beside a month; 0: none */
+    unsigned months; /* months named: bit 1 is January */
+    unsigned day;    /* day named with a month; 0: none */
     unsigned years[QUESTION_MAX_YEARS], year_count;
 };
 
 void question_find_facts(struct ethos_view question, struct question_facts *out);
 
-/* Whether a date fits the months and years that the question names, of which there is at least one. */
+/*
+ * Whether a date matches the months and years that the question names, of which there is at least
+ * one.
+ */
 bool question_names_date(const struct question_facts *facts, unsigned year, unsigned month);
 
 #endif

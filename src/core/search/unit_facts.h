@@ -1,8 +1,8 @@
 /*
- * unit_facts.h: what a text says of itself, for ranking, whatever the question.
+ * unit_facts.h: properties of a text for ranking that do not depend on the question.
  *
- * Found by letters, digits and punctuation of ASCII, in one pass. The head of a text is its first passage
- * (PASSAGE_MAX characters).
+ * Determined from ASCII letters, digits and punctuation, in one pass. The head of a text is its
+ * first passage (PASSAGE_MAX characters).
  */
 #ifndef ETHOS_CORE_SEARCH_UNIT_FACTS_H
 #define ETHOS_CORE_SEARCH_UNIT_FACTS_H
@@ -15,11 +15,11 @@
 
 struct unit_facts {
     uint32_t chars; /* code points */
-    bool time;      /* holds a time expression: yesterday, May, 2023, 3 weeks */
-    bool asks;      /* holds a question mark */
-    bool exclaims;  /* the head holds an exclamation mark */
-    bool number;    /* the head holds a number, in digits or as a word */
-    bool title;     /* the head holds a title between quotation marks */
+    bool time;      /* contains a time expression: yesterday, May, 2023, 3 weeks */
+    bool asks;      /* contains a question mark */
+    bool exclaims;  /* the head contains an exclamation mark */
+    bool number;    /* the head contains a number, in digits or as a word */
+    bool title;     /* the head contains a title in quotation marks */
     unsigned
         capitalised; /* capitalised words within a sentence of the head, counted up to the maximum */
     unsigned first_person; /* I, my, we, ... in the head */

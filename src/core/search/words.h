@@ -16,30 +16,31 @@
 
 #include <ethos/types.h>
 
-#define WORDS_MAX 64 /* bytes of a folded word; of a longer one this much, cut on a character */
+#define WORDS_MAX 64 /* bytes of a folded word; a longer one is cut between characters */
 
 struct word {
-    struct ethos_view folded; /* borrowed from the walk, until its next word */
+    struct ethos_view folded; /* borrowed until the next word */
     size_t start, end;        /* bytes of the text it came from */
-    bool pair;                /* two characters of a script without blanks */
-    bool joined;              /* a pair that begins with the second character of the pair before */
-    bool one;                 /* one character of such a script, alone or as a tail */
-    bool aside;               /* a sign that separates: no neighbour of anything */
-    bool tail; /* the last character of a run whose pairs were given: no neighbour of anything */
+    bool pair;                /* two characters of a script without spaces */
+    bool joined; /* a pair that begins with the second character of the previous pair */
+    bool one;    /* one character of such a script, alone or as the last of a run */
+    bool aside;  /* a sign that separates words: adjacent to nothing */
+    bool tail;   /* the last character of a run whose pairs were reported: adjacent to nothing */
 };
 
-/* Return 0 to go on; any other value stops the walk and is returned by it. */
+/* Return 0 to continue; any other value ends the iteration and is returned by it. */
 typedef int word_fn(void *arg, const struct word *word);
 
-/* In order. ETHOS_OK, or what each returned. Needs no memory; any bytes will do. */
+/* In order. ETHOS_OK, or what each returned. Allocates nothing; accepts any bytes. */
 int words_each(struct ethos_view text, word_fn *each, void *arg);
 
 /*
- * The stem of a folded word, into out (terminated); its size. The word itself where no rule fits.
+ * Writes the stem of a folded word to out (terminated) and returns its size. The word itself if no
+ * rule applies.
  */
 size_t words_stem(struct ethos_view folded, char out[WORDS_MAX + 1]);
 
-/* Whether a folded word only joins others (the, is, what, how): English alone. */
+/* Whether a folded word is a common function word (the, is, what, how): English only. */
 bool words_is_common(struct ethos_view folded);
 
 #endif

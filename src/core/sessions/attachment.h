@@ -1,13 +1,13 @@
 /*
- * attachment.h: files that a message brings along, behind its text.
+ * attachment.h: files attached to a message, after its text.
  *
  *     <blank line>
  *     <attachment name="notes.txt">
  *     the text of the file
  *     </attachment>
  *
- * From the first one on, nothing of a message is what its person says: a model gets all of it fenced as data, and
- * recall does not give it back as theirs.
+ * Everything from the first attachment on is not the person's own text: a model gets it fenced as
+ * data, and recall does not present it as theirs.
  */
 #ifndef ETHOS_CORE_SESSIONS_ATTACHMENT_H
 #define ETHOS_CORE_SESSIONS_ATTACHMENT_H

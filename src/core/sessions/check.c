@@ -46,7 +46,7 @@ static void tell_wrong(struct session_check *self, const char *why)
     if (++self->wrong_count > SESSION_CHECK_SHOWN)
         return;
     snprintf(subject, sizeof subject, "session %s", self->id);
-    snprintf(problem, sizeof problem, "message %zu: %s: a model would refuse it", self->messages,
+    snprintf(problem, sizeof problem, "message %zu: %s: a model would reject it", self->messages,
              why);
     session_finding(self->each, self->arg, ETHOS_FINDING_WARNING, subject, problem,
                     "ethos sessions undo takes its last turns back; or go on in a new session");

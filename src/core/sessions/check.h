@@ -1,7 +1,7 @@
 /*
- * check.h: what every session store tells the doctor: which conversations a model would refuse.
+ * check.h: finds conversations that a model would reject, for every session store.
  *
- * Memory does not grow with how much there is to look at.
+ * Memory use does not depend on the number of messages.
  */
 #ifndef ETHOS_CORE_SESSIONS_CHECK_H
 #define ETHOS_CORE_SESSIONS_CHECK_H
@@ -11,13 +11,13 @@
 #include "base/arena.h"
 #include "core/sessions/transcript.h"
 
-#define SESSION_CHECK_SHOWN 5 /* findings of one kind; the others are counted */
+#define SESSION_CHECK_SHOWN 5 /* findings of one kind; further ones are counted */
 
-/* Tells a finding, each member as one line; remedy may be NULL. */
+/* Reports a finding; each member is one line; remedy may be NULL. */
 void session_finding(ethos_finding_fn *each, void *arg, enum ethos_severity severity,
                      const char *subject, const char *problem, const char *remedy);
 
-/* The session that is being read. */
+/* The session being read. */
 struct session_check {
     ethos_finding_fn *each;
     void *arg;
@@ -25,17 +25,17 @@ struct session_check {
     struct transcript transcript;
     char id[128];
     size_t messages;
-    bool wrong; /* said so already */
+    bool wrong; /* already reported */
     size_t wrong_count;
 };
 
 void session_check_begin(struct session_check *self, ethos_finding_fn *each, void *arg);
 
-/* The next message, session by session, in order. Fails for lack of memory only. */
+/* Checks the next message, session by session, in order. Fails only if memory runs out. */
 int session_check_take(struct session_check *self, const char *id,
                        const struct ethos_message *message, struct ethos_error *error);
 
-/* Tells how many more there were, when `whole`. */
+/* Reports how many more findings there were, if `whole`. */
 void session_check_end(struct session_check *self, bool whole);
 
 #endif

@@ -161,17 +161,17 @@ int form_no_key(const char *name, struct ethos_error *error)
 
 int form_session_exists(const char *key, struct ethos_error *error)
 {
-    return err_set(error, ETHOS_EXISTS, "there is a session with this key or id: %s", key);
+    return err_set(error, ETHOS_EXISTS, "a session with this key or id exists: %s", key);
 }
 
 int form_message_exists(const char *id, struct ethos_error *error)
 {
-    return err_set(error, ETHOS_EXISTS, "there is a message with this id: %s", id);
+    return err_set(error, ETHOS_EXISTS, "a message with this id exists: %s", id);
 }
 
 int form_key_exists(const char *prefix, struct ethos_error *error)
 {
-    return err_set(error, ETHOS_EXISTS, "there is a key with this prefix or secret: %s", prefix);
+    return err_set(error, ETHOS_EXISTS, "a key with this prefix or secret exists: %s", prefix);
 }
 
 /* ---- folders --------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /*
- * normalize.h: what a session store is given, made ready to be kept: checked, completed, times
- * as they are stored. And in which words a store says what it does not have.
+ * normalize.h: checks and completes what is given to a session store, with times in their stored
+ * form, and the error messages for missing rows.
  *
- * Every session store takes the same, so this is written once.
+ * All session stores share this.
  */
 #ifndef ETHOS_CORE_SESSIONS_NORMALIZE_H
 #define ETHOS_CORE_SESSIONS_NORMALIZE_H
@@ -13,14 +13,14 @@
 
 #define FORM_MAX_CONTENT 33554432 /* bytes of one message */
 
-/* ETHOS_INVALID unless every one is valid UTF-8 or NULL. */
+/* ETHOS_INVALID unless each is valid UTF-8 or NULL. */
 int form_texts(const char *const *texts, size_t count, struct ethos_error *error);
 
-/* A time that was given, as it is stored; NULL is now. ETHOS_INVALID when it is none. */
+/* A given time in its stored form; NULL is now. ETHOS_INVALID if it is not a time. */
 int form_time(const char *given, int64_t now_ms, char out[CLOCK_ISO_SIZE],
               struct ethos_error *error);
 
-/* The times of a span, as they are stored; NULL: no bound. */
+/* The bounds of a time span in their stored form; NULL: no bound. */
 struct form_span {
     const char *since, *until;
     char from[CLOCK_ISO_SIZE], to[CLOCK_ISO_SIZE];
@@ -29,7 +29,7 @@ struct form_span {
 int form_span(const char *since, const char *until, int64_t now_ms, struct form_span *out,
               struct ethos_error *error);
 
-/* A session that is to be made. Its strings live in here and in what was given. */
+/* A session to be created. Its strings are in here or in the given one. */
 struct form_session {
     struct ethos_session session; /* id NULL: none was given */
     char created[CLOCK_ISO_SIZE], updated[CLOCK_ISO_SIZE];
@@ -38,7 +38,7 @@ struct form_session {
 int form_session(const struct ethos_session *given, int64_t now_ms, struct form_session *out,
                  struct ethos_error *error);
 
-/* A key that is to be kept, likewise. */
+/* An API key to be stored, likewise. */
 struct form_key {
     struct ethos_key key;
     char created[CLOCK_ISO_SIZE], used[CLOCK_ISO_SIZE], revoked[CLOCK_ISO_SIZE];
@@ -47,7 +47,7 @@ struct form_key {
 int form_key(const struct ethos_key *given, int64_t now_ms, struct form_key *out,
              struct ethos_error *error);
 
-/* ETHOS_INVALID or ETHOS_LIMIT for what no store keeps. */
+/* ETHOS_INVALID or ETHOS_LIMIT for values that no store accepts. */
 int form_patch(const struct ethos_session_patch *patch, struct ethos_error *error);
 int form_messages(const struct ethos_message *messages, size_t count, struct ethos_error *error);
 
@@ -63,7 +63,7 @@ int form_session_exists(const char *key, struct ethos_error *error);
 int form_message_exists(const char *id, struct ethos_error *error);
 int form_key_exists(const char *prefix, struct ethos_error *error);
 
-/* Whether a session of this folder (NULL: of none) is one of those that a query names (NULL: any). */
+/* Whether a session of this folder (NULL: of none) matches the folder of a query (NULL: any). */
 bool form_within(const char *wanted, const char *folder);
 
 #endif

@@ -129,6 +129,6 @@ int cursor_read(const char *text, struct cursor *out, struct ethos_error *error)
     size_t size = decode(text, bytes);
     if (read_count(bytes, size, out) || read_cursor_bytes(bytes, size, out))
         return ETHOS_OK;
-    int code = err_set(error, ETHOS_INVALID, "cursor: not one that a list of sessions gave");
-    return err_hint(error, code, "leave it out to begin with the first page");
+    int code = err_set(error, ETHOS_INVALID, "cursor: not from a list of sessions");
+    return err_hint(error, code, "omit it to get the first page");
 }

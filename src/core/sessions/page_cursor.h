@@ -1,8 +1,8 @@
 /*
- * page_cursor.h: where a page of sessions ended, as an opaque word.
+ * page_cursor.h: the end of a page of sessions, as an opaque word.
  *
- * The word is base64url of the members below and a checksum, so that garbage is told from a place. Other
- * programs of the family count instead: base64url of a decimal number of sessions to leave out.
+ * The word is base64url of the members below and a checksum, so that garbage is recognized. Related
+ * programs count instead: base64url of a decimal number of sessions to skip.
  */
 #ifndef ETHOS_CORE_SESSIONS_PAGE_CURSOR_H
 #define ETHOS_CORE_SESSIONS_PAGE_CURSOR_H
@@ -11,7 +11,7 @@
 
 #include <ethos/session.h>
 
-#define CURSOR_PLACE_SIZE 33 /* with terminator; what is longer is no time and is cut */
+#define CURSOR_PLACE_SIZE 33 /* with terminator; anything longer is not a time and is cut */
 
 struct cursor {
     bool counted; /* offset counts, the rest is unset */
@@ -20,12 +20,12 @@ struct cursor {
     int64_t row;    /* of the last session shown */
     int64_t newest; /* number of the newest message when the first page was read */
     char place[CURSOR_PLACE_SIZE];
-    char latest[CURSOR_PLACE_SIZE]; /* the latest place of all when the first page was read */
+    char latest[CURSOR_PLACE_SIZE]; /* the latest time of all when the first page was read */
 };
 
 void cursor_write(const struct cursor *cursor, char out[ETHOS_CURSOR_SIZE]);
 
-/* ETHOS_INVALID for anything that neither we nor the others wrote. */
+/* ETHOS_INVALID for anything that neither we nor related programs wrote. */
 int cursor_read(const char *text, struct cursor *out, struct ethos_error *error);
 
 #endif

@@ -71,7 +71,7 @@ static int take_ids(const json_t *array, struct transcript *next, struct ethos_e
     if (!json_is_array(array))
         return err_set(error, ETHOS_INVALID, "tool calls are not a JSON array");
     if (json_array_size(array) > TRANSCRIPT_MAX_CALLS)
-        return err_set(error, ETHOS_LIMIT, "%zu tool calls in one message, at most %d can be kept",
+        return err_set(error, ETHOS_LIMIT, "%zu tool calls in one message, the maximum is %d",
                        json_array_size(array), TRANSCRIPT_MAX_CALLS);
     next->call_count = 0;
     json_array_foreach ((json_t *)array, index, call) {
@@ -140,7 +140,7 @@ static int check_order(const struct transcript *self, char role, const char *nam
                        struct ethos_error *error)
 {
     if (!role)
-        return err_set(error, ETHOS_INVALID, "'%s' is no role of a message", name ? name : "");
+        return err_set(error, ETHOS_INVALID, "'%s' is not a role", name ? name : "");
     if ((role == 'u' || role == 'a') && self->open_count > 0)
         return err_set(error, ETHOS_INVALID, "role %s while the tool call '%s' has no result", name,
                        self->calls[0]);

@@ -1,13 +1,13 @@
 /*
- * transcript.h: which order of messages a model accepts.
+ * transcript.h: the order of messages that a model accepts.
  *
  *     [system]  user  assistant [tool_result...]  [assistant ...]  user  ...
  *
- * User and assistant alternate; tool results follow the assistant that called, answer one of its
- * calls each, once; before the next user or assistant message every call has its answer. A steer
- * (user_steer) may come between an assistant with calls and its results, or after results, and
- * counts as the user's word. A session that ends in the middle of that is not wrong, only
- * unfinished.
+ * User and assistant alternate. Tool results follow the assistant message with the calls, and each
+ * answers one call, once; before the next user or assistant message, every call has its result. A
+ * steer (user_steer) may come between an assistant with calls and its results, or after results,
+ * and counts as a user's message. A session that ends in the middle of this is unfinished, not
+ * wrong.
  */
 #ifndef ETHOS_CORE_SESSIONS_TRANSCRIPT_H
 #define ETHOS_CORE_SESSIONS_TRANSCRIPT_H
@@ -23,104 +23,105 @@ struct arena;
 
 #define TRANSCRIPT_FORMATS "jsonl|claude-code|codex|ethos"
 
-#define TRANSCRIPT_NO_RESULT "(no result was recorded)" /* what a call without result is answered */
+#define TRANSCRIPT_NO_RESULT "(no result was recorded)" /* result of a call without one */
 #define TRANSCRIPT_NO_REPLY "(no reply was recorded)"   /* ends an aborted turn */
 
-/* Where a conversation stands. All zero but the arena: at its beginning. */
+/* State of a conversation. All zero except the arena: its beginning. */
 struct transcript {
     char last; /* s: system, u: user, a: assistant, r: tool_result, t: user_steer; 0: none */
-    /* Of the last assistant, in the arena; those without answer first. */
+    /* Of the last assistant message, in the arena; unanswered calls first. */
     const char *calls[TRANSCRIPT_MAX_CALLS];
     size_t call_count, open_count;
     struct arena *arena;
 };
 
 /*
- * Takes the next message. ETHOS_INVALID says what does not fit, ETHOS_LIMIT that there are too
- * many calls; these and ETHOS_NOMEM leave the state as it was.
+ * Adds the next message. ETHOS_INVALID with the reason if it does not fit, ETHOS_LIMIT if there are
+ * too many calls; these and ETHOS_NOMEM leave the state unchanged.
  */
 int transcript_next(struct transcript *self, const struct ethos_message *message,
                     struct ethos_error *error);
 
 /*
- * The messages that end an aborted turn, so that a user's message may follow: a result for each open
- * call, or a reply to the user's last word. None when it may follow already. Returns how many; the
- * ids of calls are those of self.
+ * The messages that end an aborted turn, so that a user's message may follow: a result for each
+ * open call, or a reply to the user's last message. None if one may follow already. Returns their
+ * number; the ids of calls are those of self.
  */
 size_t transcript_close(const struct transcript *self,
                         struct ethos_message out[TRANSCRIPT_MAX_CALLS]);
 
 /*
- * One message; lives as long as the arena. Any value but 0 ends the reading and is returned by it.
+ * One message; lives as long as the arena. Any value except 0 ends the reading and is returned by
+ * it.
  */
 typedef int transcript_out_fn(void *arg, const struct ethos_message *message);
 
-/* What was left out or changed, of which line (from 1); one of a few fixed texts, to be counted. */
+/* What was left out or changed in which line (from 1); one of a few fixed texts, to be counted. */
 typedef void transcript_note_fn(void *arg, size_t line, const char *what);
 
 /*
- * From where a transcript can be read on when it has grown: the line of a question, before which all
- * is settled. Strings live as long as the arena.
+ * Where to continue reading a transcript that has grown: the line of a question before which
+ * nothing can change any more. Strings live as long as the arena.
  */
 struct transcript_place {
     size_t offset;       /* bytes before the line; 0: there is no such place */
     size_t lines;        /* before it */
-    size_t messages;     /* that come of them; never 0 */
+    size_t messages;     /* messages that come from them; never 0 */
     const char *time;    /* of the last of these, or NULL */
     const char *session; /* about.session.id */
-    /* Which tokens were counted before. */
-    const char *response; /* claude-code: of which answer, "": none */
-    int64_t tokens;       /* codex: how many */
-    bool titled;          /* a title was told */
+    /* Which tokens were counted so far. */
+    const char *response; /* claude-code: id of the answer, "": none */
+    int64_t tokens;       /* codex: their number */
+    bool titled;          /* a title was found */
 };
 
 /*
- * What a transcript tells of itself. Members of the session that it does not tell are NULL or 0;
- * the id is that of the other program, created_at the time of the first message. Of "ethos" it is
- * the whole row.
+ * What a transcript says about itself. Members of the session that it does not contain are NULL or
+ * 0; the id is the other program's, created_at the time of the first message. For "ethos" it is the
+ * whole row.
  */
 struct transcript_about {
     const char *format;
-    bool taken_back; /* some of what it has was taken back there, and is left out */
+    bool taken_back; /* some of its messages were undone there and are left out */
     struct ethos_session session;
-    struct transcript_place next; /* claude-code and codex: the last one that there is */
+    struct transcript_place next; /* claude-code and codex: the last such place */
 };
 
 /*
- * Reads a transcript and gives messages in an order that transcript_next accepts: neighbours of
- * one role are joined, results go to their calls, those without are dropped, calls without result
- * are answered by TRANSCRIPT_NO_RESULT; what is no part of the conversation (side chains, questions
- * that were asked anew, reasoning, bookkeeping) is left out. All of it is told to note, before the first message is
- * given; *out_about, which lives as long as the arena, is complete then, too.
+ * Reads a transcript and reports its messages in an order that transcript_next accepts: adjacent
+ * messages of one role are joined, results follow their calls, results without a call are dropped,
+ * calls without a result get TRANSCRIPT_NO_RESULT; what is not part of the conversation (side
+ * chains, repeated questions, reasoning, bookkeeping) is left out. All of this is reported to note
+ * before the first message; *out_about, which lives as long as the arena, is complete by then.
  *
- * Every message has an id: that of the transcript where it is a UUID, else one made from the place
- * and the text, so that reading the same file again, or grown, gives the same ids. Times never go
- * back; a missing one is that of the neighbour, and NULL when there is none at all.
+ * Every message has an id: the transcript's if it is a UUID, otherwise one made from its position
+ * and text, so that reading the same file again, or a longer version, gives the same ids. Times
+ * never go back; a missing time is that of the next message, or NULL if there is none at all.
  *
  * format: NULL guesses; "jsonl" ({"role","content",...} per line), "claude-code", "codex", or
- * "ethos" ({"session":{...},"messages":[...]}, what we export: one that transcript_next accepts is
- * given as it is, also when it ends in the middle; its lines are counted in messages).
- * ETHOS_INVALID when nothing of it could be read; ETHOS_NOMEM.
+ * "ethos" ({"session":{...},"messages":[...]}, our export: if transcript_next accepts it, it is
+ * reported unchanged, even if it ends in the middle; its lines are counted in messages).
+ * ETHOS_INVALID if nothing of it could be read; ETHOS_NOMEM.
  */
 int transcript_read(struct ethos_view text, const char *format, struct arena *arena,
                     struct transcript_about *out_about, transcript_out_fn *each,
                     transcript_note_fn *note, void *arg, struct ethos_error *error);
 
 /*
- * The same of a text that begins at a place, in the format that was read: gives the messages from
- * there on, as transcript_read of the whole would, and the lines of notes count as if it did. About
- * the session it tells what stands here; from must live as long as the arena. ETHOS_CONFLICT, before
- * any message is given, when what stands before the place matters (a result of a call there, a line
- * that follows one there, tokens of an answer there) or the place is none of this transcript: then
- * the whole must be read, and what was noted is void. One thing is not noticed: a line that has the
- * id of one before the place, and follows one after it.
+ * The same for a text that begins at a place, in the format that was read: reports the messages
+ * from there on, as transcript_read of the whole would, with the same line numbers in notes. About
+ * the session it reports what this text says; from must live as long as the arena. ETHOS_CONFLICT,
+ * before any message is reported, if something depends on the text before the place (a result of a
+ * call there, a line that follows one there, tokens of an answer there) or if the place is not in
+ * this transcript: then the whole must be read, and what was noted is void. One case is not
+ * noticed: a line that has the id of one before the place, and follows one after it.
  */
 int transcript_read_on(struct ethos_view text, const struct transcript_place *from,
                        const char *format, struct arena *arena, struct transcript_about *out_about,
                        transcript_out_fn *each, transcript_note_fn *note, void *arg,
                        struct ethos_error *error);
 
-/* Adds counts that are not negative, up to the most that can be counted. */
+/* Adds counts that are not negative, up to the maximum. */
 void transcript_add_usage(struct ethos_usage *to, const struct ethos_usage *from);
 
 /* A UUID that is always the same for the same text. */

@@ -187,7 +187,7 @@ static int read_chosen(struct transcript_reading *reading, const struct format *
         return err_set(error, ETHOS_INVALID, "no message could be read from the transcript");
     reading->about->format = format->name;
     if (!reading->ordered)
-        return err_set(error, ETHOS_INVALID, "no message of it can stand alone");
+        return err_set(error, ETHOS_INVALID, "none of its messages can stand alone");
     if (!session->created_at)
         session->created_at = reading->ordered->timestamp;
     place_find(reading);
@@ -210,8 +210,8 @@ int transcript_read(struct ethos_view text, const char *format, struct arena *ar
         text = view_from(text, BYTE_ORDER_MARK.size);
     int code = format ? ETHOS_OK : guess(text, &chosen);
     if (code == ETHOS_OK && !chosen)
-        return format ? err_set(error, ETHOS_INVALID, "'%s' is no format of transcripts", format)
-                      : err_set(error, ETHOS_INVALID, "no transcript of a known format");
+        return format ? err_set(error, ETHOS_INVALID, "'%s' is not a transcript format", format)
+                      : err_set(error, ETHOS_INVALID, "not a transcript in a known format");
     if (code == ETHOS_OK)
         code = read_chosen(&reading, chosen, text, each, error);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;

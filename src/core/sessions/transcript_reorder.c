@@ -155,7 +155,8 @@ static int append_result(struct order *order, const struct call *call)
     struct transcript_item *result = call->result;
     int code = ETHOS_OK;
     if (!result) {
-        note_misplaced_item(order, order->owner, "a call without result was answered");
+        note_misplaced_item(order, order->owner,
+                            "a tool call without a result got an empty result");
         code = append_made(order, order->owner, 'r', TRANSCRIPT_NO_RESULT, &result);
     } else {
         if (result->turn != order->owner_turn)
@@ -191,8 +192,8 @@ static void drop_call(struct order *order, struct transcript_item *item, struct 
                       struct call *same)
 {
     note_misplaced_item(order, item,
-                        same ? "a second call of the same id was left out"
-                             : "a call beyond the number that can be kept was left out");
+                        same ? "a second tool call with the same id was left out"
+                             : "a tool call beyond the maximum was left out");
     if (!call->result)
         return;
     if (same && !same->result)
@@ -246,7 +247,7 @@ void transcript_add_usage(struct ethos_usage *to, const struct ethos_usage *from
 static void join_item(struct order *order, struct transcript_item *from)
 {
     struct transcript_item *to = order->tail;
-    note_misplaced_item(order, from, "neighbours of one role were joined");
+    note_misplaced_item(order, from, "adjacent messages with the same role were joined");
     if (from->parts) {
         *to->last_part = from->parts;
         to->last_part = from->last_part;
@@ -284,7 +285,7 @@ static int place_assistant(struct order *order, struct transcript_item *item)
     }
     code = end_calls(order);
     if (code == ETHOS_OK && (tail_role(order) == 0 || tail_role(order) == 's')) {
-        note_misplaced_item(order, item, "a question that was not recorded was put in");
+        note_misplaced_item(order, item, "a missing question was added");
         code = append_made(order, item, 'u', NO_QUESTION, &made);
         if (code == ETHOS_OK && !(made->id = reading_uuid(order->reading, view_str(item->id))))
             code = ETHOS_NOMEM;
@@ -360,9 +361,10 @@ static void settle_times(struct transcript_reading *reading)
     for (struct transcript_item *item = first; item && last; item = item->after) {
         bool early = item->timestamp && strcmp(item->timestamp, last) < 0;
         if (!item->timestamp)
-            note_misplaced_item(order, item, "a missing time was taken from a neighbour");
+            note_misplaced_item(order, item, "a missing time was copied from the next message");
         else if (early)
-            note_misplaced_item(order, item, "a time before that of the message before was moved");
+            note_misplaced_item(order, item,
+                                "a time earlier than the previous message's was corrected");
         if (!item->timestamp || early)
             item->timestamp = last;
         last = item->timestamp;

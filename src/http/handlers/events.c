@@ -354,7 +354,7 @@ static int open_event_parts(struct events *self, struct ethos_error *error)
     if (code == ETHOS_OK)
         self->checking = pthread_create(&self->doctor, NULL, run_doctor_thread, self) == 0;
     return code == ETHOS_OK && !(self->watching && self->checking)
-               ? err_set(error, ETHOS_IO, "events: no thread to be had")
+               ? err_set(error, ETHOS_IO, "events: cannot create a thread")
                : code;
 }
 

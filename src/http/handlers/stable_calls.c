@@ -377,7 +377,7 @@ int shapes_check(struct ethos_error *error)
 {
     for (const struct shape *shape = shapes; shape->name; shape++)
         if (!shape_served(op_find(shape->op ? shape->op : shape->name)))
-            return err_set(error, ETHOS_INTERNAL, "/rpc: %s is no operation for others",
+            return err_set(error, ETHOS_INTERNAL, "/rpc: %s is not available over HTTP",
                            shape->name);
     return ETHOS_OK;
 }

@@ -51,7 +51,7 @@ static int read_list(struct backup_source *source, struct tar *tar, uint64_t siz
     size_t got = 1;
     int code = ETHOS_OK;
     if (source->list.size > 0)
-        return err_set(error, ETHOS_CORRUPT, "the backup holds " BACKUP_MANIFEST " twice");
+        return err_set(error, ETHOS_CORRUPT, "the backup contains " BACKUP_MANIFEST " twice");
     if (size == 0 || size > BACKUP_MAX_MANIFEST)
         return err_set(error, ETHOS_CORRUPT, BACKUP_MANIFEST ": not the list of a backup");
     while (code == ETHOS_OK && got > 0) {
@@ -68,7 +68,7 @@ static int read_entry(struct backup_source *source, struct tar *tar, const struc
     size_t got = 1;
     int code = backup_check_path(entry->path, error);
     if (code == ETHOS_OK && json_object_get(source->into->files, entry->path))
-        code = err_set(error, ETHOS_CORRUPT, "the backup holds %s twice", entry->path);
+        code = err_set(error, ETHOS_CORRUPT, "the backup contains %s twice", entry->path);
     if (code == ETHOS_OK)
         code = backup_begin(source->into, entry->path, entry->size, entry->mode, entry->mtime_s,
                             error);
@@ -117,7 +117,7 @@ static int copy_file(struct backup_source *source, const char *path, struct etho
                    : err_errno(error, errno, path);
     int code = os_fstat(fd, &st) != 0 ? err_errno(error, errno, path) : ETHOS_OK;
     if (code == ETHOS_OK && !S_ISREG(st.st_mode))
-        code = err_set(error, ETHOS_DENIED, "the backup holds %s, which is not a file", path);
+        code = err_set(error, ETHOS_DENIED, "the backup contains %s, which is not a file", path);
     if (code == ETHOS_OK)
         code = backup_begin(source->into, path, (uint64_t)st.st_size, st.st_mode, st.st_mtim.tv_sec,
                             error);

@@ -103,8 +103,8 @@ static int drop_check(struct ethos *self, const char *scope, struct ethos_error 
 
 static int still_there(const char *where, struct ethos_error *error)
 {
-    int code = err_set(error, ETHOS_BUSY, "%s: another process keeps writing this text", where);
-    return err_hint(error, code, "stop it, then try again");
+    int code = err_set(error, ETHOS_BUSY, "%s: another program keeps writing this text", where);
+    return err_hint(error, code, "stop the program that writes it, then try again");
 }
 
 /*
@@ -268,7 +268,7 @@ int ethos_forget(struct ethos_turn *turn, const struct ethos_target *target,
     if (code == ETHOS_OK)
         code = purge_scope(turn->ethos, turn->provider, aimed.scope, &own, &purge, error);
     if (code == ETHOS_OK && is_nothing(&purge))
-        code = err_set(error, ETHOS_NOTFOUND, "%s: no memory contains this text", aimed.scope);
+        code = err_set(error, ETHOS_NOTFOUND, "%s: nothing contains this text", aimed.scope);
     if (code == ETHOS_OK)
         *out_purge = purge;
     return code;

@@ -1,9 +1,9 @@
 /*
- * api_keys.c: the operations apiKeys.* and browsers.*: who may ask over the network.
+ * api_keys.c: the operations apiKeys.* and browsers.*: API keys, and browsers that are signed in.
  *
- * The secret is shown once, when the key is made; what is stored is its hash. Its beginning is public, and
- * what people tell keys apart by. The limits of a key are stored among its scopes (op.h), so that no store,
- * and no program that does not know them, takes a limited key for another one.
+ * A key is shown once, when it is created; only its hash is stored. Its prefix is public and identifies the key. The
+ * limits of a key are stored among its scopes (op.h), so that a store or program that does not know limits cannot take
+ * a limited key for an unlimited one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@
 #define MAX_NAME 100                                 /* bytes */
 #define MAX_LIST 500                                 /* bytes: all scopes, all origins */
 
-/* Rights, and names that are reserved for what is to come. */
+/* Rights, and names that are reserved for later. */
 #define SCOPES                                                                                     \
     "memory:read|memory:write|sessions:read|sessions:write|personalities:read|chat:send|store|"    \
     "personalities:write|tools:approve|events:subscribe|metrics:read"
@@ -38,10 +38,10 @@
 static int open_key_store(struct op_call *call, struct ethos_sessions **out,
                           struct ethos_error *error)
 {
-    int code = ethos_sessions(call->ethos, out, error);
-    if (code == ETHOS_OK && !SLOT_SESSIONS((*out), keys))
-        code = err_set(error, ETHOS_UNSUPPORTED, "this session store keeps no keys");
-    return code;
+    TRY(ethos_sessions(call->ethos, out, error));
+    return SLOT_SESSIONS((*out), keys)
+               ? ETHOS_OK
+               : err_set(error, ETHOS_UNSUPPORTED, "this session store does not support keys");
 }
 
 bool op_store_has_keys(const struct ethos_sessions *store)
@@ -53,7 +53,7 @@ bool op_store_has_keys(const struct ethos_sessions *store)
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-/* An array of words, joined by commas. */
+/* Joins an array argument with commas. */
 static int join_words(const struct op_call *call, const char *name, struct str *out,
                       struct ethos_error *error)
 {
@@ -70,7 +70,7 @@ static int join_words(const struct op_call *call, const char *name, struct str *
                                           : err_nomem(error);
 }
 
-/* The words of a list that begin so, without that beginning. */
+/* The words of a list that start with a prefix, without the prefix. */
 static json_t *split_words(const char *list, const char *start)
 {
     json_t *array = json_array();
@@ -110,9 +110,9 @@ static int check_origins(const struct op_call *call, struct ethos_error *error)
                         : view_starts(origin, VIEW("http://")) ? 7
                                                                : 0;
         if (!scheme || origin.size == scheme || strpbrk(origin.data + scheme, "/?#@"))
-            return err_hint(error,
-                            err_set(error, ETHOS_INVALID, "origin: '%s' is no origin", origin.data),
-                            "write it as https://example.org, with a port if need be");
+            return err_hint(
+                error, err_set(error, ETHOS_INVALID, "origin: '%s' is not an origin", origin.data),
+                "write it as https://example.org, with a port if needed");
     }
     return ETHOS_OK;
 }
@@ -134,7 +134,7 @@ static int check_limits_argument(const struct op_call *call, struct ethos_error 
     return ETHOS_OK;
 }
 
-/* The scopes of the key; each is marked when it is limited, and the limits follow. */
+/* The scopes to store. In a limited key each is marked as limited, and the limits follow. */
 static int join_scopes(const struct op_call *call, struct str *out, struct ethos_error *error)
 {
     size_t index;
@@ -154,7 +154,7 @@ static int join_scopes(const struct op_call *call, struct str *out, struct ethos
                                           : err_nomem(error);
 }
 
-/* An agent's key never has what is for machines. */
+/* A key of an agent cannot have rights for machines. */
 static int check_agent_rights(const struct op_call *call, struct ethos_error *error)
 {
     size_t index;
@@ -177,7 +177,7 @@ static int make_secret(char out[KEY_SIZE], struct ethos_error *error)
     unsigned char random[KEY_RANDOM];
     size_t size = sizeof KEY_START - 1;
     if (os_random(random, sizeof random) != 0)
-        return err_set(error, ETHOS_IO, "the system gives no random numbers");
+        return err_set(error, ETHOS_IO, "cannot get random bytes from the system");
     memcpy(out, KEY_START, size);
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(out + size + 2 * i, 3, "%02x", random[i]);
@@ -200,12 +200,10 @@ static int store_key(struct op_call *call, struct ethos_key *key, const char *se
 {
     struct ethos_sessions *store;
     char hash[HASH_HEX_SIZE];
-    int code = open_key_store(call, &store, error);
+    TRY(open_key_store(call, &store, error));
     hash_hex(view_str(secret), hash);
     key->hash = hash;
-    if (code == ETHOS_OK && !call->dry_run)
-        code = store->ops->key_add(store, key, error);
-    return code;
+    return call->dry_run ? ETHOS_OK : store->ops->key_add(store, key, error);
 }
 
 static int create_key(struct op_call *call, const struct str *scopes, const struct str *origins,
@@ -236,25 +234,17 @@ static int create_key(struct op_call *call, const struct str *scopes, const stru
 
 static int run_create_key(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct str scopes, origins;
+    CLEANUP_STR struct str scopes;
+    CLEANUP_STR struct str origins;
     str_init(&scopes, MAX_LIST);
     str_init(&origins, MAX_LIST);
-    int code = check_key_name(op_string(call, "name"), error);
-    if (code == ETHOS_OK)
-        code = check_agent_rights(call, error);
-    if (code == ETHOS_OK)
-        code = check_origins(call, error);
-    if (code == ETHOS_OK)
-        code = check_limits_argument(call, error);
-    if (code == ETHOS_OK)
-        code = join_scopes(call, &scopes, error);
-    if (code == ETHOS_OK)
-        code = join_words(call, "origin", &origins, error);
-    if (code == ETHOS_OK)
-        code = create_key(call, &scopes, &origins, result, error);
-    str_release(&scopes);
-    str_release(&origins);
-    return code;
+    TRY(check_key_name(op_string(call, "name"), error));
+    TRY(check_agent_rights(call, error));
+    TRY(check_origins(call, error));
+    TRY(check_limits_argument(call, error));
+    TRY(join_scopes(call, &scopes, error));
+    TRY(join_words(call, "origin", &origins, error));
+    return create_key(call, &scopes, &origins, result, error);
 }
 
 /* ---- list, revoke ---------------------------------------------------------------------------- */
@@ -280,7 +270,7 @@ static int add_key_row(void *arg, const struct ethos_key *key)
     return *rows ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* Whether it is signed in: not signed out, and not past the end of its cookie. */
+/* Whether the key is that of a browser whose session has not ended. */
 static bool is_signed_in(const struct ethos_key *key)
 {
     int64_t made_ms = 0;
@@ -305,17 +295,15 @@ static int list_key_rows(struct op_call *call, ethos_key_fn *each, struct op_res
                          struct ethos_error *error)
 {
     struct ethos_sessions *store;
-    json_t *rows = json_array();
-    int code = open_key_store(call, &store, error);
-    if (code == ETHOS_OK)
-        code = store->ops->keys(store, each, &rows, error);
-    json_t *json = json_pack("{s:o}", "items", rows);
-    if (code == ETHOS_OK)
-        code = pages_cut(call, &json, "items", "prefix", PAGES_ROWS, error);
-    if (code == ETHOS_OK)
-        return op_return(result, json, error);
-    json_decref(json);
-    return code == ETHOS_NOMEM ? err_nomem(error) : code;
+    json_auto_t *rows = json_array();
+    TRY(open_key_store(call, &store, error));
+    int code = store->ops->keys(store, each, &rows, error);
+    if (code == ETHOS_NOMEM)
+        err_nomem(error);
+    TRY(code);
+    json_auto_t *json = json_pack("{s:O}", "items", rows);
+    TRY(pages_cut(call, &json, "items", "prefix", PAGES_ROWS, error));
+    return op_return(result, json_incref(json), error);
 }
 
 static int run_list_keys(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -329,7 +317,7 @@ static int run_list_browsers(struct op_call *call, struct op_result *result,
     return list_key_rows(call, add_browser, result, error);
 }
 
-/* The keys, or browsers, that somebody means. */
+/* The keys, or browsers, that an argument names. */
 struct named_keys {
     const char *given; /* a prefix or a name */
     bool browsers;
@@ -341,17 +329,17 @@ struct named_keys {
 
 static int match_key(void *arg, const struct ethos_key *key)
 {
-    struct named_keys *meant = arg;
-    if (is_browser(key) != meant->browsers)
+    struct named_keys *named = arg;
+    if (is_browser(key) != named->browsers)
         return ETHOS_OK;
-    meant->exact |= strcmp(key->prefix, meant->given) == 0;
-    if (strcmp(key->name, meant->given) != 0)
+    named->exact |= strcmp(key->prefix, named->given) == 0;
+    if (strcmp(key->name, named->given) != 0)
         return ETHOS_OK;
-    size_t *count = key->revoked_at ? &meant->revoked : &meant->valid;
-    char *prefix = key->revoked_at ? meant->revoked_prefix : meant->valid_prefix;
-    snprintf(prefix, sizeof meant->valid_prefix, "%s", key->prefix);
+    size_t *count = key->revoked_at ? &named->revoked : &named->valid;
+    char *prefix = key->revoked_at ? named->revoked_prefix : named->valid_prefix;
+    snprintf(prefix, sizeof named->valid_prefix, "%s", key->prefix);
     if (!key->revoked_at)
-        str_printf(&meant->prefixes, "%s%s", *count ? ", " : "", key->prefix);
+        str_printf(&named->prefixes, "%s%s", *count ? ", " : "", key->prefix);
     (*count)++;
     return ETHOS_OK;
 }
@@ -372,24 +360,22 @@ static int revoke_key(struct op_call *call, bool browsers, struct op_result *res
                       struct ethos_error *error)
 {
     struct ethos_sessions *store;
-    struct named_keys meant = {.given = op_string(call, "prefix"), .browsers = browsers};
-    str_init(&meant.prefixes, MAX_LIST);
-    int code = open_key_store(call, &store, error);
-    if (code == ETHOS_OK)
-        code = store->ops->keys(store, match_key, &meant, error);
-    const char *prefix = meant.exact                              ? meant.given
-                         : meant.valid == 1                       ? meant.valid_prefix
-                         : meant.valid == 0 && meant.revoked == 1 ? meant.revoked_prefix
+    struct named_keys named = {.given = op_string(call, "prefix"), .browsers = browsers};
+    TRY(open_key_store(call, &store, error));
+    str_init(&named.prefixes, MAX_LIST);
+    int code = store->ops->keys(store, match_key, &named, error);
+    const char *prefix = named.exact                              ? named.given
+                         : named.valid == 1                       ? named.valid_prefix
+                         : named.valid == 0 && named.revoked == 1 ? named.revoked_prefix
                                                                   : NULL;
     if (code == ETHOS_OK && !prefix)
-        code = refuse_named_key(&meant, error);
-    if (code == ETHOS_OK && !call->dry_run)
-        code = store->ops->key_revoke(store, prefix, error);
-    if (code == ETHOS_OK)
-        code = op_return_change(call, result, json_pack("{s:b, s:s}", "ok", 1, "prefix", prefix),
-                                error);
-    str_release(&meant.prefixes);
-    return code;
+        code = refuse_named_key(&named, error);
+    str_release(&named.prefixes);
+    TRY(code);
+    if (!call->dry_run)
+        TRY(store->ops->key_revoke(store, prefix, error));
+    return op_return_change(call, result, json_pack("{s:b, s:s}", "ok", 1, "prefix", prefix),
+                            error);
 }
 
 static int run_revoke_key(struct op_call *call, struct op_result *result, struct ethos_error *error)

@@ -1,5 +1,5 @@
 /*
- * api_keys.h: what surfaces need to know of a session store that may keep keys.
+ * api_keys.h: whether a session store supports API keys.
  */
 #ifndef ETHOS_OPS_ADMIN_API_KEYS_H
 #define ETHOS_OPS_ADMIN_API_KEYS_H
@@ -8,7 +8,7 @@
 
 #include <ethos/session.h>
 
-/* Whether the store keeps API keys: it has all five functions for them, or none. */
+/* Whether the store has all five functions for API keys. */
 bool op_store_has_keys(const struct ethos_sessions *store);
 
 #endif

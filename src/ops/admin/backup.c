@@ -1,7 +1,5 @@
 /*
- * backup.c: the operations admin.backup and admin.restore: a home as one file or folder, and back.
- *
- * What they return: memory/backup/backup.h.
+ * backup.c: the operations admin.backup and admin.restore. memory/backup/backup.h describes their results.
  */
 #include "memory/backup/backup.h"
 #include "base/err.h"
@@ -16,8 +14,8 @@ static int run_backup(struct op_call *call, struct op_result *result, struct eth
                                    .dry_run = call->dry_run,
                                    .stop = {call->stopped, call->progress_arg}};
     json_t *report = NULL;
-    int code = backup_write(call->ethos, &how, &report, error);
-    return code == ETHOS_OK ? op_return(result, report, error) : code;
+    TRY(backup_write(call->ethos, &how, &report, error));
+    return op_return(result, report, error);
 }
 
 static int run_restore(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -34,7 +32,7 @@ static int run_restore(struct op_call *call, struct op_result *result, struct et
 
 static const struct op_arg backup_args[] = {
     {"path", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "FILE|DIR",
-     "the tar archive to write; a folder, or a name ending in /: a copy"},
+     "the tar archive to write; for a folder or a name ending in /, a plain copy"},
     {"withKeys", OP_FLAG, 0, NULL, NULL, "include keys.yaml and other keys of model providers"},
     {"replace", OP_FLAG, 0, NULL, NULL, "replace FILE if it exists; --yes does the same"},
     ARG_END};

@@ -1,5 +1,5 @@
 /*
- * builtin_personalities.c: the personalities that come with the program.
+ * builtin_personalities.c: the built-in personalities engineer, researcher and reviewer.
  */
 #include "ops/admin/builtin_personalities.h"
 

@@ -1,6 +1,6 @@
 /*
- * builtin_personalities.h: the personalities that come with the program. They are made in the home when they are
- * used first; from then on they are the person's, and a directory that exists is never touched.
+ * builtin_personalities.h: the built-in personalities. One is copied into the home when it is first used; from then on
+ * it belongs to the person, and an existing directory is never changed.
  */
 #ifndef ETHOS_OPS_ADMIN_BUILTIN_PERSONALITIES_H
 #define ETHOS_OPS_ADMIN_BUILTIN_PERSONALITIES_H
@@ -13,7 +13,7 @@ struct builtin_personality {
 
 extern const struct builtin_personality builtin_personalities[]; /* ends with id NULL */
 
-/* NULL: there is none with this id. */
+/* NULL if no built-in personality has this id. */
 const struct builtin_personality *builtin_personality_find(const char *id);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * config.c: the operations config.*: list, get, set and unset the settings of the home, or of the personality that
- * the call names.
+ * config.c: the operations config.*: list, get, set and unset settings of the home, or of the personality of the call.
  */
 #include <limits.h>
 #include <stdint.h>
@@ -26,7 +25,7 @@
 
 /* ---- secrets ------------------------------------------------------------------------------- */
 
-/* What a backend calls its secrets; one that is not to be had, or is not named, has no table. */
+/* Finds a backend for its table of options; zero if it has no name or cannot be loaded. */
 static struct backend find_backend(const char *name)
 {
     struct backend backend = {0};
@@ -40,7 +39,7 @@ static const struct ethos_option *backend_options(const struct backend *backend)
     return backend->provider || backend->store ? registry_options(backend) : NULL;
 }
 
-/* The name of the backend that a file is about: its own, else the home's. */
+/* The backend that a config file configures: its own, else that of the home. */
 static const char *backend_name(struct op_call *call, const struct yaml_table *table)
 {
     const struct config *home;
@@ -71,100 +70,85 @@ static int edit_settings(struct ethos_view old, const char *path,
     return code;
 }
 
-/* The text with its secrets masked. Pairs are in file order and do not overlap. */
+/* Appends the text with its secrets masked. Pairs are in file order and do not overlap. */
 static int mask_text(struct op_call *call, struct ethos_view text, const char *path,
                      struct str *out, struct ethos_error *error)
 {
-    struct backend backend = {0};
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct yaml_table table;
     size_t at = 0;
     arena_init(&arena);
-    int code = yaml_parse(text, path, &arena, &table, error);
-    if (code == ETHOS_OK)
-        backend = find_backend(backend_name(call, &table));
-    for (size_t i = 0; code == ETHOS_OK && i < table.count; i++) {
+    TRY(yaml_parse(text, path, &arena, &table, error));
+    struct backend backend = find_backend(backend_name(call, &table));
+    for (size_t i = 0; i < table.count; i++) {
         const struct yaml_pair *pair = &table.pairs[i];
         str_add(out, view_of(text.data + at, pair->start - at));
         size_t size = out->size;
         secrets_mask(backend_options(&backend), pair->key, pair->value, out);
         if (view_eq_str(view_from(str_view(out), size), pair->value)) {
-            str_truncate(out, size); // as it stands, quotes and all
+            str_truncate(out, size); // not a secret: keep its quotes
             str_add(out, view_of(text.data + pair->start, pair->end - pair->start));
         }
         at = pair->end;
     }
-    if (code == ETHOS_OK)
-        str_add(out, view_from(text, at));
+    str_add(out, view_from(text, at));
     registry_release(&backend);
-    arena_release(&arena);
-    return code == ETHOS_OK && str_code(out) != ETHOS_OK ? err_nomem(error) : code;
+    return str_code(out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
 static int print_masked_change(struct op_call *call, struct ethos_view old, struct ethos_view text,
                                const char *path, struct str *out, struct ethos_error *error)
 {
-    struct str before, after;
+    CLEANUP_STR struct str before;
+    CLEANUP_STR struct str after;
     str_init(&before, SIZE_MAX);
     str_init(&after, SIZE_MAX);
-    int code = mask_text(call, old, path, &before, error);
-    if (code == ETHOS_OK)
-        code = mask_text(call, text, path, &after, error);
-    if (code == ETHOS_OK && diff_unified(str_view(&before), str_view(&after), path, out))
-        code = err_nomem(error);
-    str_release(&before);
-    str_release(&after);
-    return code;
+    TRY(mask_text(call, old, path, &before, error));
+    TRY(mask_text(call, text, path, &after, error));
+    return diff_unified(str_view(&before), str_view(&after), path, out) ? err_nomem(error)
+                                                                        : ETHOS_OK;
 }
 
 static int write_under_lock(struct op_call *call, int dir, const char *folder, const char *path,
                             const struct settings_change *changes, size_t count,
                             struct op_result *result, struct ethos_error *error)
 {
-    struct str old, text;
+    CLEANUP_STR struct str old;
+    CLEANUP_STR struct str text;
     str_init(&old, ETHOS_MAX_YAML_BYTES + 1);
     str_init(&text, ETHOS_MAX_YAML_BYTES);
     int code = home_read(dir, path, ETHOS_MAX_YAML_BYTES, &old, NULL, error);
-    if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
-        code = edit_settings(str_view(&old), path, changes, count, &text, error);
-    bool changed = !view_eq(str_view(&old), str_view(&text));
-    if (code == ETHOS_OK && changed && !call->dry_run)
-        code = home_replace(dir, folder, FILE_NAME, str_view(&text), error);
-    else if (code == ETHOS_OK && changed)
-        code = print_masked_change(call, str_view(&old), str_view(&text), path, &result->text,
-                                   error);
-    str_release(&old);
-    str_release(&text);
-    return code;
+    if (code != ETHOS_NOTFOUND)
+        TRY(code);
+    TRY(edit_settings(str_view(&old), path, changes, count, &text, error));
+    if (view_eq(str_view(&old), str_view(&text)))
+        return ETHOS_OK;
+    if (!call->dry_run)
+        return home_replace(dir, folder, FILE_NAME, str_view(&text), error);
+    return print_masked_change(call, str_view(&old), str_view(&text), path, &result->text, error);
 }
 
 int settings_write(struct op_call *call, const char *folder, const struct settings_change *changes,
                    size_t count, struct op_result *result, struct ethos_error *error)
 {
     char path[ETHOS_MAX_ID + 64];
-    int dir, lock = -1;
+    CLEANUP_FD int dir = -1;
+    CLEANUP_FD int lock = -1;
     snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", FILE_NAME);
     if (service_ephemeral(call->ethos)) {
-        int refused = err_set(error, ETHOS_DENIED, "%s: settings are not ephemeral", path);
-        return err_hint(error, refused, "leave out --ephemeral-memory to change the real ones");
+        int refused = err_set(error, ETHOS_DENIED,
+                              "%s: settings cannot be changed in ephemeral memory", path);
+        return err_hint(error, refused, "leave out --ephemeral-memory to change them");
     }
-    int code = service_open_home(call->ethos, !call->dry_run, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_open_home(call->ethos, !call->dry_run, &dir, error));
     if (!call->dry_run)
-        code = home_lock(dir, FILE_NAME, &lock, error);
-    if (code == ETHOS_OK)
-        code = write_under_lock(call, dir, folder, path, changes, count, result, error);
-    if (lock >= 0)
-        os_close(lock);
-    if (dir >= 0)
-        os_close(dir);
-    return code;
+        TRY(home_lock(dir, FILE_NAME, &lock, error));
+    return write_under_lock(call, dir, folder, path, changes, count, result, error);
 }
 
-/* ---- whose settings -------------------------------------------------------------------------- */
+/* ---- the settings file ----------------------------------------------------------------------- */
 
-/* The file that a call is about. */
+/* The config.yaml that a call reads or changes. */
 struct settings_file {
     const char *personality; /* NULL: the home */
     const struct config *home, *own;
@@ -191,7 +175,7 @@ static const char *configured_backend(const struct settings_file *place)
     return config_backend(place->home, place->own);
 }
 
-/* A setting of one personality must not make one by a slip of the finger. */
+/* A mistyped personality must not be created by setting one of its settings. */
 static int require_personality(struct op_call *call, const struct settings_file *place,
                                struct ethos_error *error)
 {
@@ -199,7 +183,7 @@ static int require_personality(struct op_call *call, const struct settings_file 
                               : ETHOS_OK;
 }
 
-/* Lists what a personality's file may say. */
+/* The error for a setting that only the home has; lists those that a personality may have. */
 static int refuse_personality_key(const struct settings_file *place, const char *key,
                                   struct ethos_error *error)
 {
@@ -214,14 +198,14 @@ static int refuse_personality_key(const struct settings_file *place, const char 
     int code = err_set(error, ETHOS_INVALID, "%s: not a setting of a personality (%s)", key,
                        place->personality);
     if (str_code(&names) == ETHOS_OK)
-        code = err_hint(error, code, "it may have %s; without -p it is set for all", names.data);
+        code = err_hint(error, code, "choose from %s; without -p it is set for all", names.data);
     str_release(&names);
     return code;
 }
 
 /* ---- list, get, set, unset ----------------------------------------------------------------- */
 
-/* A value as it may be shown, or null. */
+/* A value with secrets masked, or JSON null. */
 static json_t *option_value(const struct ethos_option *options, const char *key, const char *value)
 {
     struct str text;
@@ -234,7 +218,7 @@ static json_t *option_value(const struct ethos_option *options, const char *key,
     return json;
 }
 
-/* The same for settings of the backend of this name, or NULL. */
+/* The same, with the secrets of the named backend (or NULL). */
 static json_t *backend_option_value(const char *name, const char *key, const char *value)
 {
     struct backend backend = find_backend(name);
@@ -261,16 +245,13 @@ static bool is_key_family(const struct config_option *option)
     return option->key[strlen(option->key) - 1] == '*';
 }
 
-/* The options that have an effect, then what else the file says. */
+/* Lists the options that have an effect, then other settings in the file. */
 static int run_list_settings(struct op_call *call, struct op_result *result,
                              struct ethos_error *error)
 {
     struct settings_file place;
-    int code = load_settings_file(call, &place, error);
-    if (code == ETHOS_OK)
-        code = require_personality(call, &place, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(load_settings_file(call, &place, error));
+    TRY(require_personality(call, &place, error));
     json_t *rows = json_array();
     const unsigned where = place.personality ? CONFIG_PERSONALITY : CONFIG_HOME;
     const unsigned idle = config_is_vector(place.home, place.own) ? 0 : CONFIG_VECTOR;
@@ -291,7 +272,7 @@ static int run_list_settings(struct op_call *call, struct op_result *result,
                 &rows, json_pack("{s:o, s:o, s:s, s:s}", "key", op_json_string(pair->key), "value",
                                  option_value(backend_options(&backend), pair->key, pair->value),
                                  "from", place.path, "help",
-                                 option ? option->help : "unknown to this version; kept"));
+                                 option ? option->help : "unknown to this version; ignored"));
     }
     registry_release(&backend);
     return op_return(result, rows, error);
@@ -310,12 +291,10 @@ static int run_get_setting(struct op_call *call, struct op_result *result,
 {
     struct settings_file place;
     const char *key = op_string(call, "key");
-    int code = load_settings_file(call, &place, error);
-    if (code == ETHOS_OK)
-        code = require_personality(call, &place, error);
-    if (code != ETHOS_OK)
-        return code;
-    const char *own = config_own(place.own, key); // also what has no meaning here, such as a model
+    TRY(load_settings_file(call, &place, error));
+    TRY(require_personality(call, &place, error));
+    const char *own = config_own(place.own,
+                                 key); // also settings of other programs, such as a model
     const char *value = own ? own : config_get(place.home, place.own, key);
     if (!value && !config_find(key))
         return refuse_unknown_key(key, error);
@@ -330,13 +309,13 @@ static bool is_provider_key(const char *key)
     return strcmp(key, "memory.provider") == 0 || strcmp(key, "memory") == 0;
 }
 
-/* Whether a key says which backend it is. */
+/* Whether a key selects the backend. */
 static bool is_backend_key(const char *key)
 {
     return is_provider_key(key) || strcmp(key, VECTOR_STORE) == 0;
 }
 
-/* A value that would make every later command fail is refused now. */
+/* Refuses a value that would make every later command fail. */
 static int check_setting_value(const char *key, const char *value, struct ethos_error *error)
 {
     char scope[ETHOS_MAX_SCOPE];
@@ -345,7 +324,7 @@ static int check_setting_value(const char *key, const char *value, struct ethos_
         return scope_make(SCOPE_PERSONALITY, value, scope, error);
     if (strcmp(key, "user.id") == 0)
         return scope_make(SCOPE_USER, value, scope, error);
-    if (!is_backend_key(key) || *value == '/') // a shared object is looked at when it is used
+    if (!is_backend_key(key) || *value == '/') // a shared object is checked when it is used
         return ETHOS_OK;
     if (is_provider_key(key) && strcmp(value, VECTOR_NAME) == 0)
         return ETHOS_OK;
@@ -354,14 +333,14 @@ static int check_setting_value(const char *key, const char *value, struct ethos_
     return code;
 }
 
-/* memory.options.user: whether a personality's backend has the profiles, too. Not the backend's to know. */
+/* Whether this is memory.options.user (the personality's backend also stores profiles), which no backend lists. */
 static bool is_profile_option(const struct settings_change *change)
 {
     return strcmp(change->key, SECRETS_PREFIX "user") == 0 &&
            (strcmp(change->value, "true") == 0 || strcmp(change->value, "false") == 0);
 }
 
-/* An option is one that the backend has; a shared object that is not there yet cannot be asked. */
+/* Checks an option against those of the backend. A shared object that does not exist yet cannot be checked. */
 static int check_option(const struct settings_file *place, const struct settings_change *change,
                         struct ethos_error *error)
 {
@@ -382,7 +361,8 @@ static int check_option(const struct settings_file *place, const struct settings
     if (code == ETHOS_OK || strcmp(name, config_find("memory.provider")->fallback) != 0)
         return code;
     code = err_set(error, ETHOS_INVALID,
-                   "%s: memory.provider is not set, and files have no options", change->key);
+                   "%s: memory.provider is not set, and the file backend has no options",
+                   change->key);
     return err_hint(error, code, "first: ethos config set memory.provider NAME");
 }
 
@@ -393,7 +373,7 @@ static int stop_at_first_scope(void *arg, const char *scope)
     return 1;
 }
 
-/* Whether memory that is in files now would be out of sight with another backend. */
+/* Whether the change selects another backend while there is memory in files. */
 static bool leaves_memory_in_files(struct op_call *call, const struct settings_change *change)
 {
     const char *name;
@@ -411,11 +391,11 @@ static void keep_queue_finding(void *arg, const struct ethos_finding *finding)
 {
     json_t **note = arg;
     if (!*note && view_ends(view_str(finding->subject), VIEW("/queue")))
-        *note = json_sprintf("%s; nothing of that goes elsewhere by itself, see ethos doctor",
+        *note = json_sprintf("%s; these are not moved to the new backend, see ethos doctor",
                              finding->problem);
 }
 
-/* Changes that wait for a backend which is about to be another one; NULL: there are none. */
+/* Describes queued changes if the change selects another backend; NULL if there are none. */
 static json_t *describe_waiting_changes(struct op_call *call, const struct settings_change *change)
 {
     const char *option = change->key + strlen(SECRETS_PREFIX);
@@ -428,7 +408,7 @@ static json_t *describe_waiting_changes(struct op_call *call, const struct setti
     return note;
 }
 
-/* An option of the backend before that the one named now does not have; NULL: there is none. */
+/* Describes a set option that the newly selected backend does not have; NULL if there is none. */
 static json_t *describe_foreign_option(struct op_call *call, const struct settings_change *change)
 {
     const struct config *home;
@@ -449,13 +429,13 @@ static json_t *describe_foreign_option(struct op_call *call, const struct settin
             !config_is_vector_option(VECTOR_NAME, pair->key) &&
             secrets_check(registry_options(&backend), offline_options(&backend), &setting, &why) !=
                 ETHOS_OK)
-            note = json_sprintf("%s; to take it out: ethos config unset %s", why.text, pair->key);
+            note = json_sprintf("%s; to remove it: ethos config unset %s", why.text, pair->key);
     }
     registry_release(&backend);
     return note;
 }
 
-/* What to know about a change of where memory is; takes nothing along. */
+/* Warns about what a change of the backend leaves behind. */
 static void add_backend_warning(struct op_call *call, const struct settings_change *change,
                                 json_t **json)
 {
@@ -466,7 +446,7 @@ static void add_backend_warning(struct op_call *call, const struct settings_chan
         op_json_put(json, "warning", note);
 }
 
-/* A file that cannot be read as settings may be what is being mended. */
+/* A config file that cannot be read is not an error here: the change may fix it. */
 static int check_option_change(struct op_call *call, struct settings_file *place,
                                const struct settings_change *change, struct ethos_error *error)
 {
@@ -480,7 +460,7 @@ static int check_option_change(struct op_call *call, struct settings_file *place
 
 /* ---- the mode vector ------------------------------------------------------------------------- */
 
-/* What is written together: a change of how memory is shown keeps where it is. */
+/* Changes that are written together, so that switching the mode "vector" keeps the backend. */
 struct mode_switch {
     struct settings_change changes[2];
     size_t count;
@@ -493,7 +473,7 @@ static bool is_vector_name(const char *value)
     return value && strcmp(value, VECTOR_NAME) == 0;
 }
 
-/* A value NULL takes the mode out, and what was before stands there again. */
+/* Plans a change of memory.provider. The value NULL ends the mode "vector" and restores the previous backend. */
 static void plan_switch(const struct settings_file *place, const struct settings_change *change,
                         struct mode_switch *out)
 {
@@ -504,7 +484,7 @@ static void plan_switch(const struct settings_file *place, const struct settings
     if (!file || !is_provider_key(change->key))
         return;
     if (strcmp(change->key, "memory") == 0 && yaml_get(&file->table, "memory.provider"))
-        out->changes[0].key = "memory.provider"; // which comes before its older name
+        out->changes[0].key = "memory.provider"; // it takes precedence over its older name
     out->was = is_vector_name(named);
     out->is = is_vector_name(change->value);
     snprintf(out->store, sizeof out->store, "%s", config_backend(place->home, place->own));
@@ -518,14 +498,14 @@ static void plan_switch(const struct settings_file *place, const struct settings
         out->changes[0].value = out->store;
 }
 
-/* Whether more than what prompts show is another: memory is elsewhere. */
+/* Whether memory is in another backend afterwards. */
 static bool moves_memory(const struct mode_switch *switching)
 {
     const char *value = switching->changes[0].value;
     return value && strcmp(value, switching->store) != 0;
 }
 
-/* What changes in the prompt. */
+/* Adds a hint about what the switch changes in prompts. */
 static void add_switch_hint(const struct mode_switch *switching, const struct settings_file *place,
                             json_t **json)
 {
@@ -540,8 +520,8 @@ static void add_switch_hint(const struct mode_switch *switching, const struct se
                 switching->store));
     else if (switching->was && !switching->is && moves_memory(switching))
         op_json_put(json, "hint",
-                    json_sprintf("memory is in %s now, and what is in %s stays there; to go back "
-                                 "to it: ethos config set memory %s",
+                    json_sprintf("memory is now in %s; the text in %s stays there; to go back: "
+                                 "ethos config set memory %s",
                                  switching->changes[0].value, switching->store, switching->store));
     else if (switching->was && !switching->is)
         op_json_put(json, "hint", json_string("prompts show as much of MEMORY.md as fits again"));
@@ -558,26 +538,18 @@ static int run_set_setting(struct op_call *call, struct op_result *result,
         return refuse_unknown_key(change.key, error);
     if (place.personality && !(option->where & CONFIG_PERSONALITY))
         return refuse_personality_key(&place, change.key, error);
-    int code = require_personality(call, &place, error);
-    if (code == ETHOS_OK)
-        code = config_check(option, change.key, change.value, error);
-    if (code == ETHOS_OK)
-        code = check_setting_value(change.key, change.value, error);
-    if (code == ETHOS_OK)
-        code = check_option_change(call, &place, &change, error);
-    if (code == ETHOS_OK && strcmp(change.key, "personality") == 0)
-        code = check_mistyped_personality(call, change.value, error);
+    TRY(require_personality(call, &place, error));
+    TRY(config_check(option, change.key, change.value, error));
+    TRY(check_setting_value(change.key, change.value, error));
+    TRY(check_option_change(call, &place, &change, error));
+    if (strcmp(change.key, "personality") == 0)
+        TRY(check_mistyped_personality(call, change.value, error));
     struct mode_switch switching = {.count = 0};
-    load_settings_file(call, &place, NULL); // or it is being mended
-    if (code == ETHOS_OK)
-        plan_switch(&place, &change, &switching);
-    bool left = code == ETHOS_OK && !place.personality && !switching.is && !switching.was &&
+    load_settings_file(call, &place, NULL); // if it fails, the change may fix the file
+    plan_switch(&place, &change, &switching);
+    bool left = !place.personality && !switching.is && !switching.was &&
                 leaves_memory_in_files(call, &change);
-    if (code == ETHOS_OK)
-        code = settings_write(call, place.folder, switching.changes, switching.count, result,
-                              error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(settings_write(call, place.folder, switching.changes, switching.count, result, error));
     const char *provider = service_config(call->ethos, place.personality, &place.home, &place.own,
                                           NULL) == ETHOS_OK
                                ? configured_backend(&place)
@@ -593,44 +565,44 @@ static int run_set_setting(struct op_call *call, struct op_result *result,
         add_switch_hint(&switching, &place, &json);
     if (left)
         op_json_put(&json, "hint",
-                    json_sprintf("memory in files stays there; to take it along: "
+                    json_sprintf("memory in files stays there; to move it: "
                                  "ethos memory migrate --from %s --to %s",
                                  config_find("memory.provider")->fallback, change.value));
     return op_return_change(call, result, json, error);
 }
 
-/* What the file calls a key: memory.provider has an older name; NULL: it does not set it. */
+/* The name of a key in the file: memory.provider has an older name. NULL if the file does not set it. */
 static int find_key_in_file(struct op_call *call, const char *path, const char *key,
                             const char **name, struct ethos_error *error)
 {
-    int dir;
-    struct arena arena;
+    CLEANUP_FD int dir = -1;
     struct yaml_table table = {0};
-    struct str text;
     *name = NULL;
-    int code = service_open_home(call->ethos, false, &dir, error);
-    if (code != ETHOS_OK || dir < 0)
-        return code;
+    TRY(service_open_home(call->ethos, false, &dir, error));
+    if (dir < 0)
+        return ETHOS_OK;
+    CLEANUP_ARENA struct arena arena;
     arena_init(&arena);
+    CLEANUP_STR struct str text;
     str_init(&text, ETHOS_MAX_YAML_BYTES + 1);
-    code = home_read(dir, path, ETHOS_MAX_YAML_BYTES, &text, NULL, error);
-    if (code == ETHOS_OK)
-        code = yaml_parse(str_view(&text), path, &arena, &table, error);
+    int code = home_read(dir, path, ETHOS_MAX_YAML_BYTES, &text, NULL, error);
+    if (code == ETHOS_NOTFOUND)
+        return ETHOS_OK;
+    TRY(code);
+    code = yaml_parse(str_view(&text), path, &arena, &table, error);
     if (code == ETHOS_INVALID)
         err_hint(error, code, "edit the file by hand");
-    if (code == ETHOS_OK && yaml_find(&table, key))
+    TRY(code);
+    if (yaml_find(&table, key))
         *name = key;
-    else if (code == ETHOS_OK && is_provider_key(key) && yaml_find(&table, "memory.provider"))
+    else if (is_provider_key(key) && yaml_find(&table, "memory.provider"))
         *name = "memory.provider";
-    else if (code == ETHOS_OK && is_provider_key(key) && yaml_find(&table, "memory"))
+    else if (is_provider_key(key) && yaml_find(&table, "memory"))
         *name = "memory";
-    str_release(&text);
-    arena_release(&arena);
-    os_close(dir);
-    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    return ETHOS_OK;
 }
 
-/* The file is read as text, not as settings: the line to take out may be what every command refuses. */
+/* Reads the file as plain YAML, because the line to remove may be one that every command rejects. */
 static int run_unset_setting(struct op_call *call, struct op_result *result,
                              struct ethos_error *error)
 {
@@ -638,23 +610,18 @@ static int run_unset_setting(struct op_call *call, struct op_result *result,
     const struct config_option *option = config_find(key);
     struct settings_file place;
     name_settings_file(call, &place);
-    int code = require_personality(call, &place, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = find_key_in_file(call, place.path, key, &name, error);
+    TRY(require_personality(call, &place, error));
+    TRY(find_key_in_file(call, place.path, key, &name, error));
     const struct settings_change change = {name, NULL};
     struct mode_switch switching = {.count = 0};
-    if (code == ETHOS_OK && !name && !option)
+    if (!name && !option)
         return refuse_unknown_key(key, error);
-    load_settings_file(call, &place, NULL); // or it is being mended
-    if (code == ETHOS_OK && name) {
+    load_settings_file(call, &place, NULL); // if it fails, the change may fix the file
+    if (name) {
         plan_switch(&place, &change, &switching);
-        code = settings_write(call, place.folder, switching.changes, switching.count, result,
-                              error);
+        TRY(settings_write(call, place.folder, switching.changes, switching.count, result, error));
     }
-    if (code != ETHOS_OK)
-        return code;
-    const char *value = option ? option->fallback : NULL; // what holds now
+    const char *value = option ? option->fallback : NULL; // the value now
     if ((place.personality || switching.was) && option &&
         load_settings_file(call, &place, NULL) == ETHOS_OK)
         value = config_get(place.home, place.own, key);

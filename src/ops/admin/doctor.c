@@ -1,8 +1,7 @@
 /*
- * doctor.c: the operations admin.doctor and meta.health: look at everything, name what is wrong and
- * what mends it.
+ * doctor.c: the operations admin.doctor and meta.health: check a home, and report problems with their remedies.
  *
- * Each check_* adds findings; none stops the others, so that one broken file does not hide the rest.
+ * Each check_* function adds findings. A failing check does not stop the others.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,16 +33,16 @@
 
 #define PROFILE "USER.md"
 
-#define LEAST_ROOM 65536 /* bytes: with less, a write of a file and its history may fail */
+#define LEAST_ROOM 65536 /* free bytes; with less, writing a file and its history may fail */
 
 struct checkup {
     struct op_call *call;
     json_t *findings;
     bool fix;
-    bool ask; /* other programs may be run */
+    bool ask; /* whether other programs may be run */
     int errors;
-    bool absent;      /* a backend of memory is not to be had, and that is told, */
-    bool home_absent; /* the home's own */
+    bool absent;      /* a backend of memory cannot be opened, which was reported; */
+    bool home_absent; /* that of the home */
 };
 
 static void add_finding_row(void *arg, const struct ethos_finding *finding)
@@ -53,7 +52,7 @@ static void add_finding_row(void *arg, const struct ethos_finding *finding)
     const char *problem = finding->problem;
     size_t size = strlen(finding->subject);
     if (strncmp(problem, finding->subject, size) == 0 && strncmp(problem + size, ": ", 2) == 0)
-        problem += size + 2; // the message named it already
+        problem += size + 2; // the message starts with the subject
     if (finding->severity == ETHOS_FINDING_ERROR)
         visit->errors++;
     op_json_push(&visit->findings,
@@ -73,7 +72,7 @@ static void report_error(struct checkup *visit, const char *subject,
                          const struct ethos_error *error)
 {
     if (error->code == ETHOS_NOMEM)
-        op_json_push(&visit->findings, NULL); // says nothing about the home; the whole visit failed
+        op_json_push(&visit->findings, NULL); // not a finding: the whole checkup failed
     else
         report_problem(visit, ETHOS_FINDING_ERROR, subject, error->text,
                        *error->hint ? error->hint : NULL);
@@ -81,7 +80,7 @@ static void report_error(struct checkup *visit, const char *subject,
 
 /* ---- the home ------------------------------------------------------------------------------ */
 
-/* Files are read whatever the disk is like; that nothing can be written shows at the next write only. */
+/* A full or read-only disk would otherwise show only at the next write. */
 static void check_disk_space(struct checkup *visit, int dir, const char *path)
 {
     struct statvfs disk;
@@ -91,7 +90,7 @@ static void check_disk_space(struct checkup *visit, int dir, const char *path)
     uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
     if (disk.f_flag & ST_RDONLY) {
         report_problem(visit, ETHOS_FINDING_WARNING, path, "the file system is mounted read-only",
-                       "what is kept can be read; to write, mount it so or choose another --home");
+                       "memory can only be read; mount it writable or choose another --home");
     } else if (disk.f_blocks > 0 && room < LEAST_ROOM) {
         snprintf(problem, sizeof problem, "the disk is full: %llu KiB are free",
                  (unsigned long long)room / 1024);
@@ -99,28 +98,28 @@ static void check_disk_space(struct checkup *visit, int dir, const char *path)
     } else if (disk.f_files > 0 && disk.f_favail == 0) {
         report_problem(visit, ETHOS_FINDING_ERROR, path,
                        "the disk is full: it has no room for another file",
-                       "delete files that nobody needs");
+                       "delete files that are not needed");
     }
 }
 
-/* Nothing is read from a home that others may write to, so nothing else can be checked before. */
+/* A home that others can write to is not read, so this check comes first. */
 static bool check_home(struct checkup *visit)
 {
     struct stat info;
     struct ethos_error error = {0};
     const char *path = service_home(visit->call->ethos);
-    int dir = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int dir = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return true;
-    bool ok = os_fstat(dir, &info) != 0 || dir_private(&info, path, &error) == ETHOS_OK;
-    bool fixed = !ok && visit->fix && os_fchmod(dir, info.st_mode & 07700) == 0;
     check_disk_space(visit, dir, path);
-    os_close(dir);
+    if (os_fstat(dir, &info) != 0 || dir_private(&info, path, &error) == ETHOS_OK)
+        return true;
+    bool fixed = visit->fix && os_fchmod(dir, info.st_mode & 07700) == 0;
     if (fixed)
         report_problem(visit, ETHOS_FINDING_FIXED, path, error.text, error.hint);
-    else if (!ok)
+    else
         report_error(visit, path, &error);
-    return ok || fixed;
+    return fixed;
 }
 
 /* ---- configuration ------------------------------------------------------------------------- */
@@ -129,41 +128,39 @@ static void report_unknown_key(void *arg, const struct yaml_pair *pair)
 {
     char problem[256], remedy[256] = "";
     const char *nearest = config_nearest(pair->key);
-    snprintf(problem, sizeof problem, "line %u: unknown setting %s; it is kept and has no effect",
-             pair->line, pair->key);
+    snprintf(problem, sizeof problem, "line %u: unknown setting %s; it has no effect", pair->line,
+             pair->key);
     if (nearest)
         snprintf(remedy, sizeof remedy, "did you mean %s?", nearest);
     report_problem(arg, ETHOS_FINDING_WARNING, "config.yaml", problem, nearest ? remedy : NULL);
 }
 
-/* "config.yaml:3: ..." as "line 3: ...", like what else is told of the file. */
+/* Reports "config.yaml:3: ..." as "line 3: ...", like other findings about the file. */
 static void report_config_error(struct checkup *visit, struct ethos_error *error)
 {
     static const char name[] = "config.yaml", prefix[] = "config.yaml:";
-    struct ethos_error told = *error;
+    struct ethos_error shown = *error;
     const char *line = error->text + strlen(prefix);
     if (strncmp(error->text, prefix, strlen(prefix)) == 0 && *line >= '0' && *line <= '9')
-        snprintf(told.text, sizeof told.text, "line %s", line);
-    report_error(visit, name, &told);
+        snprintf(shown.text, sizeof shown.text, "line %s", line);
+    report_error(visit, name, &shown);
 }
 
-/* Rules that cannot be read exempt nobody. */
+/* Approval rules that cannot be read allow nothing. */
 static void check_approval_rules(struct checkup *visit)
 {
-    int home;
-    struct arena arena;
+    CLEANUP_FD int home = -1;
     struct policy policy;
     struct ethos_error error;
     if (service_open_home(visit->call->ethos, false, &home, NULL) != ETHOS_OK || home < 0)
         return;
+    CLEANUP_ARENA struct arena arena;
     arena_init(&arena);
     if (rules_file_read(home, &arena, &policy, &error) != ETHOS_OK)
         report_error(visit, POLICY_FILE, &error);
-    arena_release(&arena);
-    os_close(home);
 }
 
-/* Decisions that cannot be read allow nothing. */
+/* Decisions to show a line that cannot be read show nothing. */
 static void check_shown_file(struct checkup *visit)
 {
     struct arena arena;
@@ -176,9 +173,8 @@ static void check_shown_file(struct checkup *visit)
     } else if (found.damaged > 0) {
         snprintf(problem, sizeof problem, "%zu line%s cannot be read", found.damaged,
                  found.damaged == 1 ? "" : "s");
-        report_problem(
-            visit, ETHOS_FINDING_WARNING, SHOWN_FILE, problem,
-            "remove them; what they allowed is hidden, and ethos memory hidden lists it");
+        report_problem(visit, ETHOS_FINDING_WARNING, SHOWN_FILE, problem,
+                       "remove them; the lines that they allowed are hidden: ethos memory hidden");
     }
     arena_release(&arena);
 }
@@ -210,7 +206,7 @@ static bool check_config(struct checkup *visit)
 
 /* ---- people -------------------------------------------------------------------------------- */
 
-/* Whether the pair of an entry is in the set already; puts it there. */
+/* Whether the pair of an entry is in the set already. Adds it. */
 static bool was_pair_seen(json_t *seen, const json_t *entry)
 {
     struct str pair;
@@ -252,8 +248,8 @@ static void repair_identity_map(struct checkup *visit, int dir, const struct ide
     if (identity_repair(dir, service_now_ms(visit->call->ethos), &error) == ETHOS_OK)
         report_problem(
             visit, ETHOS_FINDING_FIXED, "users/identity-map.json", map->problem,
-            copy ? "kept beside it as .damaged-...; the last good copy took its place"
-                 : "kept beside it as .damaged-...; there was no copy, so the map is empty");
+            copy ? "saved as .damaged-... beside it; the last good copy took its place"
+                 : "saved as .damaged-... beside it; there was no copy, so the map is empty");
     else
         report_error(visit, "users/identity-map.json", &error);
 }
@@ -279,7 +275,7 @@ static void report_unreached_profile(void *arg, const char *user, const char *lo
     report_problem(self->visit, ETHOS_FINDING_WARNING, "users", problem, remedy);
 }
 
-/* A home that was restored under another login name shows nobody's profile, or that of the new one only. */
+/* In a home that was restored under another login name, prompts may lack the person's profile. */
 static void check_login(struct checkup *visit)
 {
     char login[ETHOS_MAX_ID + 1], user[ETHOS_MAX_ID + 1], problem[512], remedy[512];
@@ -295,45 +291,43 @@ static void check_login(struct checkup *visit)
 
 static void check_identities(struct checkup *visit)
 {
-    int dir;
+    CLEANUP_FD int dir = -1;
     struct identity_map map;
     struct ethos_error error;
     if (service_open_root(visit->call->ethos, false, &dir, &error) != ETHOS_OK || dir < 0)
-        return; // the store's own check speaks of the directory
+        return; // the check of the store reports a missing directory
     if (identity_load(dir, &map, &error) != ETHOS_OK) {
         report_error(visit, "users/identity-map.json", &error);
-    } else {
-        if (map.damaged && visit->fix)
-            repair_identity_map(visit, dir, &map);
-        else if (map.damaged)
-            report_problem(visit, ETHOS_FINDING_ERROR, "users/identity-map.json", map.problem,
-                           "repair it by hand, or run: ethos doctor --fix");
-        else
-            check_identity_entries(visit, map.entries);
-        identity_release(&map);
+        return;
     }
-    os_close(dir);
+    if (map.damaged && visit->fix)
+        repair_identity_map(visit, dir, &map);
+    else if (map.damaged)
+        report_problem(visit, ETHOS_FINDING_ERROR, "users/identity-map.json", map.problem,
+                       "repair it by hand, or run: ethos doctor --fix");
+    else
+        check_identity_entries(visit, map.entries);
+    identity_release(&map);
 }
 
 /* ---- workspaces ---------------------------------------------------------------------------- */
 
 static void check_workspaces(struct checkup *visit)
 {
-    int dir;
+    CLEANUP_FD int dir = -1;
     struct ethos_error error;
     if (service_open_root(visit->call->ethos, false, &dir, &error) != ETHOS_OK || dir < 0)
-        return; // the store's own check speaks of the directory
+        return; // the check of the store reports a missing directory
     if (workspace_check(dir, visit->fix, service_now_ms(visit->call->ethos), add_finding_row, visit,
                         &error) != ETHOS_OK)
         report_error(visit, "workspaces", &error);
-    os_close(dir);
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-#define MOST_LINES 5 /* that are named */
+#define MOST_LINES 5 /* listed in one finding */
 
-/* " line 3 (aws-key), line 7 (aws-key)": those that are hidden for this reason. Returns the first that may be shown, or 0. */
+/* Appends " line 3 (aws-key), line 7 (aws-key)", the lines hidden for a reason. Returns the first one that can be shown, or 0. */
 static size_t print_hidden_lines(const struct hidden_lines *lines, unsigned what, struct str *out)
 {
     size_t named = 0, first = 0;
@@ -351,7 +345,7 @@ static size_t print_hidden_lines(const struct hidden_lines *lines, unsigned what
     return first;
 }
 
-/* The command that shows the line: `MEMORY.md:3`, with the scope where the name alone means another file. */
+/* Appends the command that shows a line, with its scope if the name alone means another file. */
 static void print_show_command(const struct ethos_turn *turn, const struct ethos_omission *row,
                                size_t line, struct str *out)
 {
@@ -367,10 +361,10 @@ static int describe_hidden(struct checkup *visit, struct ethos_turn *turn,
                            const struct ethos_omission *row, struct ethos_view text,
                            struct str *problem, struct str *remedy)
 {
-    struct arena arena;
     struct shown_lines shown;
     struct hidden_lines lines;
     bool secret = strcmp(row->reason, "secret") == 0;
+    CLEANUP_ARENA struct arena arena;
     arena_init(&arena);
     int code = shown_file_lines(visit->call->ethos, row->scope, &arena, &shown);
     if (code == ETHOS_OK)
@@ -378,24 +372,23 @@ static int describe_hidden(struct checkup *visit, struct ethos_turn *turn,
     size_t first = code == ETHOS_OK
                        ? print_hidden_lines(&lines, secret ? SCAN_REDACT : SCAN_GUARD, problem)
                        : 0;
-    str_adds(remedy, secret
-                         ? "if it is a secret, ethos memory forget TEXT takes it out everywhere; "
-                           "else reword it"
-                         : "reword it, so that it does not address the model");
+    str_adds(remedy, secret ? "if it is a secret, ethos memory forget TEXT removes it everywhere; "
+                              "else reword it"
+                            : "reword it, so that it does not address the model");
     if (first > 0) {
         str_adds(remedy, "; to show it as it is, run: ");
         print_show_command(turn, row, first, remedy);
     }
-    arena_release(&arena);
     return code;
 }
 
-/* What the guard hides: which line, why, and what to do. */
+/* Reports lines that the guard hides: which, why, and what to do. */
 static void report_hidden(struct checkup *visit, struct ethos_turn *turn,
                           const struct ethos_omission *row, const char *subject)
 {
-    struct ethos_file *file = NULL;
-    struct str problem, remedy;
+    CLEANUP_FILE struct ethos_file *file = NULL;
+    CLEANUP_STR struct str problem;
+    CLEANUP_STR struct str remedy;
     const struct ethos_target target = {NULL, row->scope, row->key};
     str_init(&problem, 1024);
     str_init(&remedy, 1024);
@@ -409,12 +402,9 @@ static void report_hidden(struct checkup *visit, struct ethos_turn *turn,
         report_problem(visit, ETHOS_FINDING_WARNING, subject, problem.data, remedy.data);
     else
         op_json_push(&visit->findings, NULL);
-    ethos_file_free(file);
-    str_release(&problem);
-    str_release(&remedy);
 }
 
-/* A file with more than the prompt has room for; where the question chooses what is shown, that is as it should be. */
+/* Reports a file that exceeds the budget, except in vector mode, where the question chooses what is shown. */
 static void report_over_budget(struct checkup *visit, struct ethos_turn *turn,
                                const struct ethos_omission *row, const char *subject,
                                const char *problem)
@@ -430,11 +420,11 @@ static void report_over_budget(struct checkup *visit, struct ethos_turn *turn,
             "memory vector");
 }
 
-/* What the prompt does not get to see, before anybody wonders. */
+/* Reports what prompts leave out. */
 static void check_budget(struct checkup *visit, struct ethos_turn *turn)
 {
     const struct ethos_prefetch_options options = {.receipt = 1};
-    struct ethos_block *block = NULL;
+    CLEANUP_BLOCK struct ethos_block *block = NULL;
     struct ethos_error error;
     if (ethos_prefetch(turn, &options, &block, &error) != ETHOS_OK) {
         report_error(visit, "prefetch", &error);
@@ -442,20 +432,18 @@ static void check_budget(struct checkup *visit, struct ethos_turn *turn)
     }
     for (size_t i = 0; block && i < block->omitted_count; i++) {
         const struct ethos_omission *row = &block->omitted[i];
-        char problem[256];
+        char problem[256], subject[ETHOS_MAX_SCOPE + ETHOS_MAX_KEY + 2];
         snprintf(problem, sizeof problem, "prefetch leaves out %llu characters (%s)",
                  (unsigned long long)row->chars, row->reason);
-        char subject[ETHOS_MAX_SCOPE + ETHOS_MAX_KEY + 2];
         snprintf(subject, sizeof subject, "%s %s", row->scope, row->key);
         if (strcmp(row->reason, "budget") == 0)
             report_over_budget(visit, turn, row, subject, problem);
         else if (strcmp(row->reason, "unreadable") != 0)
             report_hidden(visit, turn, row, subject);
     }
-    ethos_block_free(block);
 }
 
-/* Who found something; what is in files names its file. */
+/* The backend of a finding; findings about files name the file instead. */
 struct backend_source {
     struct checkup *visit;
     const char *name;
@@ -472,7 +460,7 @@ static void add_backend_finding(void *arg, const struct ethos_finding *finding)
     add_finding_row(source->visit, &named);
 }
 
-/* Whether the backend of a personality (NULL: of the home) is there and in order. */
+/* Checks the backend of a personality (NULL: of the home); false if it cannot be opened. */
 static bool check_backend(struct checkup *visit, const char *personality)
 {
     struct ethos_provider *provider = NULL;
@@ -490,9 +478,9 @@ static bool check_backend(struct checkup *visit, const char *personality)
     return code == ETHOS_OK;
 }
 
-/* ---- profiles out of sight ------------------------------------------------------------------- */
+/* ---- profiles that are not shown ------------------------------------------------------------- */
 
-/* A profile in the backend of a personality, which earlier versions read from there. */
+/* Finds a profile in the backend of a personality, where earlier versions stored it. */
 static void check_own_profile(struct checkup *visit, const char *personality)
 {
     static const struct ethos_read_how glance = {1, 0};
@@ -512,14 +500,14 @@ static void check_own_profile(struct checkup *visit, const char *personality)
     service_free_text(ethos, &text);
     ethos_turn_free(turn);
     snprintf(remedy, sizeof remedy,
-             "ethos -p %s config set memory.options.user true shows it again", personality);
+             "to show it again: ethos -p %s config set memory.options.user true", personality);
     if (hidden)
         report_problem(visit, ETHOS_FINDING_WARNING, personality,
                        "its backend has a USER.md that is not shown: profiles are in the home",
                        remedy);
 }
 
-/* One that was written while memoryScope: global moved the profile, too. */
+/* Finds a profile in the global scope, where earlier versions stored it with memoryScope: global. */
 static void check_home_profile(struct checkup *visit, struct ethos_turn *turn)
 {
     const struct ethos_context *context = ethos_turn_context(turn);
@@ -546,7 +534,7 @@ static void check_home_profile(struct checkup *visit, struct ethos_turn *turn)
 
 /* ---- backends -------------------------------------------------------------------------------- */
 
-/* Whether a personality has a backend of its own, or the home's with other settings. */
+/* Whether a personality has its own backend, or other options of the home's. */
 static bool has_own_backend(struct checkup *visit, const char *personality)
 {
     const struct config *home, *own;
@@ -617,7 +605,7 @@ static void check_index(struct checkup *visit, struct ethos_turn *turn, const ch
     if (code == ETHOS_NOMEM)
         report_error(visit, subject, &error);
     if (code != ETHOS_OK)
-        return; // the store's own check speaks of files that cannot be read
+        return; // the check of the store reports files that cannot be read
     append_count(problem, sizeof problem, found.unlisted, "note without a line in the index",
                  "notes without a line in the index");
     append_count(problem, sizeof problem, found.missing, "line without its note",
@@ -636,7 +624,7 @@ static void check_index(struct checkup *visit, struct ethos_turn *turn, const ch
         report_problem(visit, ETHOS_FINDING_WARNING, subject, problem, remedy);
 }
 
-/* Every tier and every workspace of the home's backend. */
+/* Checks the index of every scope of the home's backend. */
 static void check_indexes(struct checkup *visit, struct ethos_turn *turn)
 {
     const struct ethos_context *context = ethos_turn_context(turn);
@@ -660,11 +648,11 @@ static void check_indexes(struct checkup *visit, struct ethos_turn *turn)
 
 static void check_memory(struct checkup *visit)
 {
-    struct ethos_turn *turn;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
     struct ethos_error error;
     visit->absent = !check_backends(visit);
     if (visit->absent)
-        return; // a turn would say it once more
+        return; // opening a turn would report the same again
     if (ethos_turn_new(visit->call->ethos, visit->call->request, &turn, &error) != ETHOS_OK) {
         report_error(visit, "memory", &error);
         return;
@@ -672,7 +660,6 @@ static void check_memory(struct checkup *visit)
     check_budget(visit, turn);
     check_home_profile(visit, turn);
     check_indexes(visit, turn);
-    ethos_turn_free(turn);
 }
 
 /* ---- sessions ------------------------------------------------------------------------------ */
@@ -682,7 +669,7 @@ static void check_sessions(struct checkup *visit)
     struct ethos_sessions *store = NULL;
     struct ethos_error error = {0};
     if (visit->home_absent && service_sessions_there(visit->call->ethos))
-        return; // nobody is asked twice
+        return; // the same backend, which cannot be opened
     int code = ethos_sessions(visit->call->ethos, &store, &error);
     if (code == ETHOS_OK && store->ops->check)
         code = store->ops->check(store, visit->fix, add_finding_row, visit, &error);
@@ -692,7 +679,7 @@ static void check_sessions(struct checkup *visit)
                      &error);
 }
 
-/* The indexes that questions are answered from. */
+/* Checks the recall indexes. */
 static void check_recall(struct checkup *visit)
 {
     struct ethos_error error;
@@ -700,7 +687,7 @@ static void check_recall(struct checkup *visit)
         report_error(visit, "recall", &error);
 }
 
-/* What hooks of agents have left. */
+/* Reports hook events that are still queued or were refused. */
 static void check_hook_queue(struct checkup *visit)
 {
     char problem[128];
@@ -710,15 +697,15 @@ static void check_hook_queue(struct checkup *visit)
              waiting == 1 ? "" : "s");
     if (waiting > 0)
         report_problem(visit, ETHOS_FINDING_WARNING, "spool", problem,
-                       "ethos sessions drain says why");
+                       "run ethos sessions drain to see why");
     snprintf(problem, sizeof problem, "%zu event%s of agents could not be recorded", refused,
              refused == 1 ? "" : "s");
     if (refused > 0)
         report_problem(visit, ETHOS_FINDING_WARNING, "hooks/refused", problem,
-                       "they hold what the agent said; look at them, then delete them");
+                       "they contain what the agent said; review them, then delete them");
 }
 
-/* What could not reach its backend, or was refused there. */
+/* Reports changes that are queued for a backend, or were refused by it. */
 static void check_offline(struct checkup *visit)
 {
     struct ethos_error error;
@@ -726,16 +713,13 @@ static void check_offline(struct checkup *visit)
         report_error(visit, "offline", &error);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------- */
+/* ---- the operations ------------------------------------------------------------------------ */
 
 static bool is_home_made(struct op_call *call)
 {
-    int dir = -1;
+    CLEANUP_FD int dir = -1;
     struct ethos_error error;
-    int code = service_open_home(call->ethos, false, &dir, &error);
-    if (dir >= 0)
-        os_close(dir);
-    return code != ETHOS_OK || dir >= 0;
+    return service_open_home(call->ethos, false, &dir, &error) != ETHOS_OK || dir >= 0;
 }
 
 static void run_checks(struct checkup *visit)
@@ -749,7 +733,7 @@ static void run_checks(struct checkup *visit)
     if (readable)
         check_memory(visit);
     else
-        visit->absent = visit->home_absent = true; // and why is told
+        visit->absent = visit->home_absent = true; // the reason was reported
     if (readable && !visit->absent)
         check_recall(visit);
     check_sessions(visit);
@@ -762,7 +746,7 @@ static void run_checks(struct checkup *visit)
         op_json_push(&visit->findings, NULL);
 }
 
-/* What the home's configuration calls its backend; one that cannot be read is told as a finding. */
+/* The name of the home's backend; the default if the settings cannot be read, which is reported elsewhere. */
 static const char *configured_backend_name(struct checkup *visit)
 {
     const struct config *home;
@@ -781,19 +765,16 @@ static json_t *checkup_json(struct checkup *visit)
                      configured_backend_name(visit), "findings", visit->findings);
 }
 
-/* For a page: what is wrong is the answer, not a failure; nobody is asked who would have to be run. */
+/* For web pages: problems are not an error of the operation, and no other program is run. */
 static int run_health(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct checkup visit = {.call = call, .findings = json_array()};
     if (!visit.findings)
         return err_nomem(error);
     run_checks(&visit);
-    json_t *json = checkup_json(&visit);
-    int code = pages_cut(call, &json, "findings", "subject problem", PAGES_ROWS, error);
-    if (code == ETHOS_OK)
-        return op_return(result, json, error);
-    json_decref(json);
-    return code;
+    json_auto_t *json = checkup_json(&visit);
+    TRY(pages_cut(call, &json, "findings", "subject problem", PAGES_ROWS, error));
+    return op_return(result, json_incref(json), error);
 }
 
 static int run_doctor(struct op_call *call, struct op_result *result, struct ethos_error *error)

@@ -1,5 +1,5 @@
 /*
- * doctor.h: parts of the operation admin.doctor.
+ * doctor.h: the checks of admin.doctor that have a file of their own.
  */
 #ifndef ETHOS_OPS_ADMIN_DOCTOR_H
 #define ETHOS_OPS_ADMIN_DOCTOR_H
@@ -8,7 +8,7 @@
 
 #include <ethos/provider.h>
 
-/* Whether the repository that the home is in, if any, has or would take private files (doctor_git.c). */
+/* Reports private files that git tracks, or would add, if the home is in a repository (doctor_git.c). */
 void doctor_git(const char *home, bool fix, ethos_finding_fn *each, void *arg);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * doctor_git.c: whether git has, or would take, what must not leave this machine.
+ * doctor_git.c: finds private files of a home that git tracks or would add.
  *
- * No git is run: the names are in .git/index. Whether something would be ignored is judged by the
- * plain rules people write for it; a rule that is more subtle is not seen.
+ * Does not run git: the tracked names are read from .git/index. Of .gitignore only plain rules are understood, a name or
+ * an asterisk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,19 +19,19 @@
 #include "core/formats/git_index.h"
 #include "ops/admin/doctor.h"
 
-#define INDEX_BYTES 268435456 /* of an index that is read */
-#define IGNORE_BYTES 1048576  /* of a .gitignore */
-#define NAMED 3               /* files that are named in a finding */
+#define INDEX_BYTES 268435456 /* read of an index at most */
+#define IGNORE_BYTES 1048576  /* read of a .gitignore at most */
+#define NAMED 3               /* files listed in a finding */
 
 struct git_search {
     char home[PATH_MAX];
     char top[PATH_MAX]; /* of the work tree */
-    const char *below;  /* of the home, what follows the top; "" when it is the top */
+    const char *below;  /* path of the home below the top; "" if they are the same */
     size_t tracked;
     struct str names;
 };
 
-/* Appends a file; nothing when it cannot be read. */
+/* Appends the content of a file, or nothing if it cannot be read. */
 static void read_file_if_any(const char *folder, const char *name, size_t limit, struct str *out)
 {
     char path[PATH_MAX];
@@ -46,7 +46,7 @@ static void read_file_if_any(const char *folder, const char *name, size_t limit,
 
 /* ---- the repository --------------------------------------------------------------------------- */
 
-/* The folder upwards of the home that has a .git. */
+/* Finds the nearest folder above the home that has a .git. */
 static bool find_work_tree(struct git_search *look)
 {
     struct stat st;
@@ -66,7 +66,7 @@ static bool find_work_tree(struct git_search *look)
     return true;
 }
 
-/* Where the index is: .git is a folder, or a file that names one. */
+/* Finds the folder of the index: .git is a folder, or a file that names one. */
 static void find_git_folder(const struct git_search *look, char out[PATH_MAX])
 {
     struct str text;
@@ -83,14 +83,14 @@ static void find_git_folder(const struct git_search *look, char out[PATH_MAX])
         const char *above = absolute ? "" : look->top;
         if ((size_t)snprintf(out, PATH_MAX, "%s%s%.*s", above, absolute ? "" : "/",
                              VIEW_ARG(line)) >= PATH_MAX)
-            out[0] = 0; // nothing is read then
+            out[0] = 0; // too long: no index is read
     }
     str_release(&text);
 }
 
-/* ---- what is tracked -------------------------------------------------------------------------- */
+/* ---- tracked files ----------------------------------------------------------------------------- */
 
-/* A file of the home that a repository must not have. */
+/* Whether a file of the home must not be in a repository. */
 static bool is_private(const char *path)
 {
     enum backup_class class = backup_class(path);
@@ -125,9 +125,9 @@ static void find_tracked(struct git_search *look)
     str_release(&index);
 }
 
-/* ---- what would be ---------------------------------------------------------------------------- */
+/* ---- ignored files ----------------------------------------------------------------------------- */
 
-/* The name with or without slashes around it, or all names: a single asterisk. */
+/* Whether a line is the name, with or without slashes around it, or a single asterisk. */
 static bool is_covered_by_rule(struct ethos_view rule, struct ethos_view name)
 {
     rule = view_trim(rule);
@@ -151,7 +151,7 @@ static bool is_covered_by_file(const char *folder, const char *file, struct etho
     return covers;
 }
 
-/* Whether a folder on the way to the home, or the home, is left out of the repository as a whole. */
+/* Whether the home or a folder above it is ignored as a whole. */
 static bool is_ignored(const struct git_search *look)
 {
     char folder[PATH_MAX];
@@ -193,12 +193,12 @@ static bool write_ignore_file(const struct git_search *look)
     return ignores_private_files(look);
 }
 
-/* ---- both ------------------------------------------------------------------------------------- */
+/* ---- the check ---------------------------------------------------------------------------------- */
 
 void doctor_git(const char *home, bool fix, ethos_finding_fn *each, void *arg)
 {
     static const char problem[] =
-        "is in a git repository that would take its login token, keys and databases";
+        "is in a git repository that does not ignore its login token, keys and databases";
     struct git_search look = {.tracked = 0};
     char tracked[512];
     if (os_realpath(home, look.home) != 0 || !find_work_tree(&look))
@@ -209,10 +209,11 @@ void doctor_git(const char *home, bool fix, ethos_finding_fn *each, void *arg)
         snprintf(tracked, sizeof tracked, "git tracks %zu file%s that must not be shared: %s%s",
                  look.tracked, look.tracked == 1 ? "" : "s", look.names.data,
                  look.tracked > NAMED ? ", ..." : "");
-        each(arg,
-             &(struct ethos_finding){
-                 ETHOS_FINDING_WARNING, home, tracked,
-                 "git rm --cached them, and change the keys: the repository's history has them"});
+        each(
+            arg,
+            &(struct ethos_finding){
+                ETHOS_FINDING_WARNING, home, tracked,
+                "git rm --cached them, and change the keys: they are in the repository's history"});
     }
     if (!ignores_private_files(&look)) {
         bool fixed = fix && write_ignore_file(&look);

@@ -1,5 +1,5 @@
 /*
- * install.c: the rows of install and uninstall, and by what other programs run this one.
+ * install.c: the operations admin.install and admin.uninstall, and how other programs call this one.
  */
 #include "ops/admin/install.h"
 
@@ -17,7 +17,7 @@
 
 #define SELF "/proc/self/exe"
 
-/* The first program of this name in PATH; false when there is none, or a relative folder has it. */
+/* Finds the first program of this name in PATH; false if there is none, or if it is in a relative folder. */
 static bool find_program(const char *program, struct stat *out)
 {
     char name[PATH_MAX];
@@ -52,8 +52,8 @@ int install_program(struct str *out, struct ethos_error *error)
 static int list_installable(struct op_result *result, struct ethos_error *error)
 {
     json_t *rows;
-    int code = install_list(&rows, error);
-    return code == ETHOS_OK ? op_return(result, rows, error) : code;
+    TRY(install_list(&rows, error));
+    return op_return(result, rows, error);
 }
 
 static int run_install_or_uninstall(struct op_call *call, bool install, struct op_result *result,
@@ -64,10 +64,9 @@ static int run_install_or_uninstall(struct op_call *call, bool install, struct o
         return list_installable(result, error);
     bool any = strcmp(agent, MCP_JSON_NAME) == 0, alone = any || strcmp(agent, "git") == 0;
     if (alone && (op_flag(call, "project") || op_string(call, "only")))
-        return err_set(error, ETHOS_INVALID, "%s: has neither parts nor files of a user", agent);
+        return err_set(error, ETHOS_INVALID, "%s: --only and --project do not apply", agent);
     if (any != (op_string(call, "file") != NULL))
-        return err_set(error, ETHOS_INVALID, any ? "%s: say in which FILE" : "%s: takes no FILE",
-                       agent);
+        return err_set(error, ETHOS_INVALID, any ? "%s: give FILE" : "%s: takes no FILE", agent);
     return strcmp(agent, "git") == 0 ? install_git(call, install, result, error)
                                      : install_agent(call, install, result, error);
 }

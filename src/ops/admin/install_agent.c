@@ -1,8 +1,7 @@
 /*
- * install_agent.c: what must be done to an agent's files so that it uses ethos, or no longer does.
+ * install_agent.c: plans the changes of an agent's files that install and uninstall make.
  *
- * Taking back: a file that is as install left it becomes what it was before, to the byte; one that
- * was changed since loses our entries and nothing else.
+ * Uninstall restores a file byte for byte if it is unchanged since install; otherwise it removes only our entries.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +17,7 @@
 #include "core/history/diff.h"
 #include "ops/admin/install_internal.h"
 
-/* ---- what was recorded ---------------------------------------------------------------------- */
+/* ---- the record ----------------------------------------------------------------------------- */
 
 static bool has_revision(const json_t *entry, const char *name, struct ethos_view text)
 {
@@ -34,7 +33,7 @@ static json_t *revision_json(struct ethos_view text)
     return json_string(revision);
 }
 
-/* The agents of an entry, with or without this one. */
+/* The agents of an entry, including or excluding this one. */
 static json_t *agents_json(const json_t *entry, const char *name, bool with)
 {
     size_t index;
@@ -59,7 +58,7 @@ static bool is_agent_recorded(const json_t *entry, const char *name)
 
 /* ---- planning to install -------------------------------------------------------------------- */
 
-/* Taking out must not write over the copy from before. */
+/* Plans a backup. The one that uninstall makes (`edited`) must not overwrite the one of install. */
 static void plan_backup(struct target *target, bool edited)
 {
     char hash[HASH_HEX_SIZE];
@@ -70,7 +69,7 @@ static void plan_backup(struct target *target, bool edited)
     target->keep = true;
 }
 
-/* An install that was killed may have made them already. */
+/* The folders to create. An install that was killed may have created some of them already. */
 static json_t *find_folders(const struct target *target, const json_t *was)
 {
     json_t *made = json_object_get(was, "folders");
@@ -81,7 +80,7 @@ static json_t *find_folders(const struct target *target, const json_t *was)
     return json_incref(made);
 }
 
-/* What is known of a file that was not recorded, or has nothing of ours in it any more. */
+/* The entry of a file that is not recorded, or that no longer has entries of ours. */
 static json_t *new_entry(struct target *target, const json_t *was, bool changes)
 {
     if (changes && target->exists)
@@ -116,7 +115,7 @@ static int refuse_read_only(struct target *target)
     return err_set(&target->error, ETHOS_DENIED, "%s: is read-only", target->path);
 }
 
-/* The text from before ours came; ETHOS_NOTFOUND when that is not known. */
+/* Reads the text as it was before install; ETHOS_NOTFOUND if that is not known. */
 static int read_text_before(const struct job *job, const json_t *was, struct str *out)
 {
     if (!was || is_record_untouched(was))
@@ -124,7 +123,7 @@ static int read_text_before(const struct job *job, const json_t *was, struct str
     return json_is_true(json_object_get(was, "existed")) ? record_backup(job, was, out) : ETHOS_OK;
 }
 
-/* The same as agent_add and agent_remove want it. */
+/* The same, as agent_add and agent_remove need it. */
 struct earlier_text {
     struct str text;
     struct ethos_view view; /* absent: not known */
@@ -153,7 +152,7 @@ static int build_text_with_entries(const struct job *job, struct target *target)
                          &target->after, &target->error);
     str_release(&earlier.text);
     if (code == ETHOS_INVALID && (agent_parts(job->agent, target->file, text) & parts) == parts) {
-        str_clear(&target->after); // pasted by hand
+        str_clear(&target->after); // the entries were pasted by hand
         code = str_add(&target->after, text) ? err_nomem(&target->error) : ETHOS_OK;
     }
     return code;
@@ -172,7 +171,7 @@ static int refuse_home(const struct job *job, struct target *target, const char 
     return ETHOS_EXISTS;
 }
 
-/* One agent must not read one memory and write another: what another home has installed is its. */
+/* An agent must use one home only, so a file with entries of another home is refused. */
 static int check_homes(const struct job *job, struct target *target)
 {
     size_t index;
@@ -212,9 +211,9 @@ static void plan_install(const struct job *job, struct target *target)
                  "put what is printed above into it yourself, then run this again");
 }
 
-/* ---- planning to take back ------------------------------------------------------------------ */
+/* ---- planning to uninstall ------------------------------------------------------------------ */
 
-/* Whether the record tells of this agent here; else all that is ours counts. */
+/* Whether the record names this agent; if not, all entries of ethos are removed. */
 static bool is_agent_known(const struct job *job)
 {
     for (size_t i = 0; i < job->count; i++)
@@ -223,7 +222,7 @@ static bool is_agent_known(const struct job *job)
     return false;
 }
 
-/* What it was before, when that is known and nobody else has changed it. */
+/* Plans to restore the text from before install. */
 static int plan_restore(const struct job *job, struct target *target, const json_t *was)
 {
     if (!json_is_true(json_object_get(was, "existed"))) {
@@ -249,7 +248,7 @@ static int remove_entries(const struct job *job, struct target *target)
     return code;
 }
 
-/* Our entries out of a file that others have changed since, or that nothing is known about. */
+/* Plans to remove our entries from a file that was changed since install, or that is not recorded. */
 static int plan_entry_removal(const struct job *job, struct target *target, const json_t *was)
 {
     int code = remove_entries(job, target);
@@ -260,7 +259,7 @@ static int plan_entry_removal(const struct job *job, struct target *target, cons
     }
     if (code == ETHOS_INVALID)
         return err_hint(&target->error, code,
-                        "take the entries of ethos out by hand, then run this again");
+                        "remove the entries of ethos by hand, then run this again");
     if (code != ETHOS_OK)
         return code;
     target->remains = !was || json_is_true(json_object_get(was, "existed")) ||
@@ -272,7 +271,7 @@ static int plan_entry_removal(const struct job *job, struct target *target, cons
     return ETHOS_OK;
 }
 
-/* Others need it, too: only the record changes. */
+/* Another agent uses the file, too, so only the record changes. */
 static int plan_shared(struct target *target, const json_t *was, json_t *others)
 {
     target->state = "shared";
@@ -296,7 +295,7 @@ static int plan_removal_by_last_agent(const struct job *job, struct target *targ
     return code == ETHOS_NOTFOUND ? plan_entry_removal(job, target, was) : code;
 }
 
-/* Entries that a person wrote stay in it, and the record tells the next uninstall, which would not know. */
+/* Records that the entries left in the file were written by a person, so that the next uninstall leaves them alone. */
 static int plan_personal_entries(struct target *target)
 {
     json_t *revision = revision_json(str_view(&target->after));
@@ -332,9 +331,9 @@ static void plan_uninstall(const struct job *job, struct target *target, bool kn
         target->code = refuse_read_only(target);
 }
 
-/* ---- telling -------------------------------------------------------------------------------- */
+/* ---- the report ----------------------------------------------------------------------------- */
 
-/* refused: nothing was done to any of them. */
+/* refused: no file was changed. */
 static json_t *target_json(const struct job *job, const struct target *target, bool refused)
 {
     char backup[PATH_MAX];
@@ -346,7 +345,7 @@ static json_t *target_json(const struct job *job, const struct target *target, b
                      "backup", target->keep && !refused ? op_json_string(backup) : json_null());
 }
 
-/* Our entries alone, as they would stand in an empty file. */
+/* Our entries alone, as they would be in an empty file. */
 static json_t *make_snippet(const struct job *job, const struct target *target)
 {
     struct str text;
@@ -407,9 +406,9 @@ static int show_diffs(const struct job *job, struct op_result *result, struct et
     return ETHOS_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------ */
+/* ---- the operation -------------------------------------------------------------------------- */
 
-/* The workspace that was named; else the work tree around the current folder; else that folder. */
+/* The workspace of the call; else the work tree around the current folder; else that folder. */
 static int find_project(const char *given, char out[PATH_MAX], struct ethos_error *error)
 {
     struct stat info;
@@ -437,7 +436,7 @@ static enum own_memory parse_own_memory(const char *choice)
                                           : OWN_MEMORY_OFF;
 }
 
-/* A paragraph would tell a model a second time what the server's own instructions say. */
+/* The paragraph in the instructions is left out if the MCP server's instructions say the same. */
 static unsigned chosen_parts(const struct op_call *call, const struct agent *agent,
                              enum own_memory own_memory)
 {
@@ -454,7 +453,7 @@ static unsigned chosen_parts(const struct op_call *call, const struct agent *age
     return op_flag(call, "instructions") ? parts | AGENT_INSTRUCTIONS : parts;
 }
 
-/* The first target that nothing can be done with, or NULL. */
+/* Plans all targets; returns the first one that failed, or NULL. */
 static const struct target *plan_targets(struct job *job)
 {
     bool known = !job->install && is_agent_known(job);
@@ -473,7 +472,7 @@ static const struct target *plan_targets(struct job *job)
     return bad;
 }
 
-/* Install records nothing when there is nothing else to do. */
+/* Whether there is anything to write. Install does not change the record alone. */
 static bool job_changes(const struct job *job)
 {
     for (size_t i = 0; i < job->count; i++) {
@@ -505,14 +504,14 @@ static int apply_plan(struct job *job, struct op_result *result, struct ethos_er
                : code;
 }
 
-/* The file in the folder that it really is in, which must be there. */
+/* Resolves the folder of the given file, which must exist. */
 static int find_program_file(const char *given, char out[PATH_MAX], struct ethos_error *error)
 {
     char folder[PATH_MAX], real[PATH_MAX];
     const char *slash = strrchr(given, '/'), *name = slash ? slash + 1 : given;
     int size = snprintf(folder, sizeof folder, "%.*s", (int)(name - given), given);
     if (!*name || size >= PATH_MAX)
-        return err_set(error, ETHOS_INVALID, "%s: is no file", given);
+        return err_set(error, ETHOS_INVALID, "%s: is not a file", given);
     if (os_realpath(size > 0 ? folder : ".", real) != 0)
         return err_errno(error, errno, size > 0 ? folder : ".");
     return snprintf(out, PATH_MAX, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name) < PATH_MAX
@@ -520,7 +519,7 @@ static int find_program_file(const char *given, char out[PATH_MAX], struct ethos
                : err_set(error, ETHOS_INVALID, "%s: the path is too long", given);
 }
 
-/* What cannot be read is told when its turn comes. */
+/* Detects the program by its file. Read errors are reported later, by target_read. */
 static int detect_agent(const char *path, const struct agent **out, struct ethos_error *error)
 {
     struct str text;
@@ -552,7 +551,7 @@ int install_agent(struct op_call *call, bool install, struct op_result *result,
                       .parts = install ? chosen_parts(call, agent, own) : AGENT_ALL};
     bool needs_project = job.project || own != OWN_MEMORY_UNASKED;
     if (own > OWN_MEMORY_KEEP && !agent->own_folder)
-        return err_set(error, ETHOS_DENIED, "%s: has no memory of its own that ethos knows",
+        return err_set(error, ETHOS_DENIED, "%s: ethos knows of no memory of its own",
                        agent->title);
     int code = needs_project ? find_project(call->request->workspace, project, error) : ETHOS_OK;
     if (code == ETHOS_OK)

@@ -1,9 +1,8 @@
 /*
- * install_check.c: which agents have what of ours, and whether it works.
+ * install_check.c: what is installed in which agent, and whether it works.
  *
- * The server is started as the agent would start it, from the agent's own settings, and asked for
- * its tools; the hook for the start of a session is run the same way. What reads well in a file may
- * still not run.
+ * Starts the server as the agent would, from the agent's own settings, and asks for its tools; runs the hook for the
+ * start of a session in the same way. Settings that look right may still not work.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +15,10 @@
 #include "base/view.h"
 #include "ops/admin/install_internal.h"
 
-#define PATIENCE 5000        /* ms for a server to list its tools */
+#define PATIENCE 5000        /* ms that a server may take to list its tools */
 #define ANSWER_MAX (1 << 22) /* bytes */
 
-/* ---- what is there -------------------------------------------------------------------------- */
+/* ---- what is installed ---------------------------------------------------------------------- */
 
 static unsigned installed_parts(struct job *job)
 {
@@ -78,7 +77,7 @@ static const char question[] =
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"
     "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{}}\n";
 
-/* How many tools the second answer lists; -1 when it is none. */
+/* How many tools the answer to tools/list has; -1 if there is no answer. */
 static int count_tools(struct ethos_view answers)
 {
     struct ethos_view line;
@@ -95,7 +94,7 @@ static int count_tools(struct ethos_view answers)
     return count;
 }
 
-/* "env NAME=VALUE command args": the variables of the entry on top of ours. */
+/* Builds "env NAME=VALUE command args" from the entry of a server. */
 static bool make_command(const json_t *server, const char *argv[], size_t room, struct str *home)
 {
     size_t index, count = 0;
@@ -116,16 +115,17 @@ static bool make_command(const json_t *server, const char *argv[], size_t room, 
     return str_code(home) == ETHOS_OK;
 }
 
-/* NULL: it lists tools; else what is wrong, in text. */
+/* NULL if the server lists its tools; else the problem, in text. */
 static const char *find_server_problem(const json_t *server, char text[256])
 {
     const char *argv[16];
-    struct str home, answers;
+    CLEANUP_STR struct str home;
+    CLEANUP_STR struct str answers;
     str_init(&home, (size_t)PATH_MAX * 2);
     str_init(&answers, ANSWER_MAX);
     bool made = make_command(server, argv, sizeof argv / sizeof *argv, &home);
     int status = made ? process_ask(argv, view_str(question), PATIENCE, &answers) : -1;
-    const char *why = !made                ? "its command is not understood"
+    const char *why = !made                ? "its command cannot be parsed"
                       : status >= 0        ? NULL
                       : errno == ETIMEDOUT ? "it does not end when its input does"
                                            : strerror(errno);
@@ -135,8 +135,6 @@ static const char *find_server_problem(const json_t *server, char text[256])
     else if (why || tools <= 0)
         snprintf(text, 256, "the server does not list its tools%s%s", why ? ": " : "",
                  why ? why : "");
-    str_release(&home);
-    str_release(&answers);
     return why || tools <= 0 ? text : NULL;
 }
 
@@ -150,37 +148,33 @@ static bool is_runnable(const char *program)
                                 : install_is_on_path(program);
 }
 
-/* As an agent runs it, at the start of a session that says nothing of itself. */
-static bool does_hook_answer(const char *command)
+/* Runs the hook as an agent does at the start of a session, with an empty event. */
+static bool can_hook_answer(const char *command)
 {
     const char *const argv[] = {"sh", "-c", command, NULL};
-    struct str answer;
-    json_t *json = NULL;
+    CLEANUP_STR struct str answer;
+    json_auto_t *json = NULL;
     str_init(&answer, ANSWER_MAX);
-    bool said = process_ask(argv, VIEW("{}"), PATIENCE, &answer) == 0 &&
-                json_parse(str_view(&answer), "", &json, NULL) == ETHOS_OK && json_is_object(json);
-    json_decref(json);
-    str_release(&answer);
-    return said;
+    return process_ask(argv, VIEW("{}"), PATIENCE, &answer) == 0 &&
+           json_parse(str_view(&answer), "", &json, NULL) == ETHOS_OK && json_is_object(json);
 }
 
-/* NULL: it runs (ask: and answers), or is not there; else what is wrong, in text. */
+/* NULL if the hook can be run (with ask: and answers) or is not installed; else the problem, in text. */
 static const char *find_hook_problem(const struct target *target, const struct agent_event *event,
                                      bool ask, char text[256])
 {
-    struct str command, program;
+    CLEANUP_STR struct str command;
+    CLEANUP_STR struct str program;
     text[0] = 0;
     str_init(&command, ANSWER_MAX);
     str_init(&program, ANSWER_MAX);
     int code = agent_hook_command(str_view(&target->before), event->name, &command, &program);
     if (code == ETHOS_OK && !is_runnable(program.data))
-        snprintf(text, 256, "its hooks run %.180s, which is not a program", program.data);
+        snprintf(text, 256, "its hooks run %.180s, which cannot be executed", program.data);
     else if (code == ETHOS_OK && ask &&
              (event->action == AGENT_START || event->action == AGENT_PROMPT) &&
-             !does_hook_answer(command.data))
+             !can_hook_answer(command.data))
         snprintf(text, 256, "its hook for %s does not answer", event->name);
-    str_release(&command);
-    str_release(&program);
     return *text ? text : NULL;
 }
 
@@ -197,21 +191,19 @@ static void add_snake(const char *event, struct str *out)
     }
 }
 
-/* Codex notes a hook that was trusted in config.toml, by file, event and place. */
+/* Codex records trusted hooks in config.toml, by file, event and position. */
 static bool is_trusted(const struct target *hooks, struct ethos_view config, const char *path,
                        const char *event)
 {
     size_t group = 0, number = 0;
-    struct str key;
     if (!agent_hook(str_view(&hooks->before), event, &group, &number))
-        return true; // there is none that would need it
+        return true; // there is no such hook
+    CLEANUP_STR struct str key;
     str_init(&key, (size_t)PATH_MAX * 2);
     str_printf(&key, "%s:", path);
     add_snake(event, &key);
     str_printf(&key, ":%zu:%zu\"", group, number);
-    bool trusted = str_code(&key) != ETHOS_OK || view_contains(config, str_view(&key));
-    str_release(&key);
-    return trusted;
+    return str_code(&key) != ETHOS_OK || view_contains(config, str_view(&key));
 }
 
 static int count_untrusted(const struct job *job)
@@ -246,7 +238,7 @@ static void report_agent_problem(const struct agent_check *check, enum ethos_sev
     check->found(check->arg, &finding);
 }
 
-/* What install put there and somebody took out. */
+/* Reports entries that install wrote and that are no longer there. */
 static void check_installed_entries(const struct agent_check *check, const struct job *job)
 {
     char remedy[64];
@@ -271,24 +263,22 @@ static void check_server(const struct agent_check *check, const struct target *t
 {
     char text[256];
     size_t index;
-    json_t *other, *server = agent_server(target->file, str_view(&target->before));
-    bool asked = false;
+    json_auto_t *server = agent_server(target->file, str_view(&target->before));
+    json_t *other;
     json_array_foreach (check->asked, index, other)
-        asked = asked || json_equal(other, server);
-    if (!server || asked) {
-        json_decref(server);
+        if (json_equal(other, server))
+            return;
+    if (!server)
         return;
-    }
     const char *problem = find_server_problem(server, text);
     if (problem)
         report_agent_problem(check, ETHOS_FINDING_ERROR, target->path, problem,
                              "run its command by hand, or install again");
     else
         json_array_append(check->asked, server);
-    json_decref(server);
 }
 
-/* Where there is one hook, all of them belong. */
+/* If there is one of our hooks, there should be all. */
 static void check_hook_events(const struct agent_check *check, const struct job *job,
                               const struct target *target)
 {

@@ -1,8 +1,7 @@
 /*
- * install_files.c: the files of an agent and the record of what was done to them.
+ * install_files.c: reads and writes the files of an agent, and the record of what was changed.
  *
- * A file is written through to where its symbolic links lead, so that those who keep their settings
- * in one folder and link to it find the change there.
+ * Symbolic links are followed: people keep their settings in one folder and link to it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +33,7 @@ static const char *settings_variable(const struct agent *agent)
     return value && *value == '/' ? value : NULL;
 }
 
-/* One file has one name in the record, however $HOME or a variable is written: /x/ and /x//. */
+/* Removes duplicate and trailing slashes, so that a file has only one name in the record. */
 static void remove_extra_slashes(char *path)
 {
     char *to = path;
@@ -79,19 +78,18 @@ static int parse_record(struct job *job, struct ethos_error *error)
              !json_is_object(json_object_get(job->record, "files"))) {
         err_set(error, ETHOS_CORRUPT, "%s/" RECORD ": cannot be read", job->home);
         return err_hint(error, ETHOS_CORRUPT,
-                        "remove it; what is installed is then taken out entry by entry");
+                        "remove it; uninstall then removes the entries of ethos one by one");
     }
     return job->record ? ETHOS_OK : err_nomem(error);
 }
 
-/* Appends the record as it is now; nothing where there is none. */
+/* Appends the current record, or nothing if there is none. */
 static int read_record(const char *home, struct str *out, struct ethos_error *error)
 {
-    int dir, code = home_open(home, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
-    code = home_read(dir, RECORD, ETHOS_MAX_MAP_BYTES, out, NULL, error);
-    os_close(dir);
+    CLEANUP_FD int dir = -1;
+    int code = home_open(home, false, &dir, error);
+    if (code == ETHOS_OK)
+        code = home_read(dir, RECORD, ETHOS_MAX_MAP_BYTES, out, NULL, error);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
@@ -111,13 +109,13 @@ bool is_recorded_in_home(const char *home, const char *path)
     struct str text;
     json_t *record = NULL;
     str_init(&text, ETHOS_MAX_MAP_BYTES + 1);
-    bool told = read_record(home, &text, NULL) == ETHOS_OK && text.size > 0 &&
-                json_parse(str_view(&text), RECORD, &record, NULL) == ETHOS_OK;
-    const json_t *entry = told ? json_object_get(json_object_get(record, "files"), path) : NULL;
-    told = json_array_size(json_object_get(entry, "agents")) > 0; // else only what a person wrote
+    bool found = read_record(home, &text, NULL) == ETHOS_OK && text.size > 0 &&
+                 json_parse(str_view(&text), RECORD, &record, NULL) == ETHOS_OK;
+    const json_t *entry = found ? json_object_get(json_object_get(record, "files"), path) : NULL;
+    found = json_array_size(json_object_get(entry, "agents")) > 0; // if not, a person wrote it
     json_decref(record);
     str_release(&text);
-    return told;
+    return found;
 }
 
 int record_backup(const struct job *job, const json_t *entry, struct str *out)
@@ -164,7 +162,7 @@ static int add_target(struct job *job, const struct agent_file *file, const char
     return ETHOS_OK;
 }
 
-/* What was recorded of such a file in any project. */
+/* Adds the recorded files of this kind of all projects. */
 static int add_recorded_targets(struct job *job, const struct agent_file *file)
 {
     const char *path;
@@ -217,7 +215,7 @@ bool is_home_of_job(const struct job *job, const char *home, char out_path[PATH_
             one.st_ino == other.st_ino);
 }
 
-/* The default home goes without saying. */
+/* The default home need not be named in an entry. */
 static bool is_default_home(const char *home)
 {
     char usual[PATH_MAX];
@@ -246,18 +244,16 @@ int job_open(struct job *job, const struct agent *agent, const char *home, const
     return code;
 }
 
-/* Made by recording the project, as the first write would. */
+/* Creates the workspace of the project, as its first write would. */
 static int record_project(const struct job *job, struct ethos *ethos,
                           const struct workspace *workspace, struct ethos_error *error)
 {
-    int dir;
-    int code = job->call->dry_run ? ETHOS_OK : service_open_root(ethos, true, &dir, error);
-    if (code != ETHOS_OK || job->call->dry_run)
-        return code;
-    code = workspace_record(dir, &workspace->place, &workspace->found, workspace->marker,
+    CLEANUP_FD int dir = -1;
+    if (job->call->dry_run)
+        return ETHOS_OK;
+    TRY(service_open_root(ethos, true, &dir, error));
+    return workspace_record(dir, &workspace->place, &workspace->found, workspace->marker,
                             service_now_ms(ethos), error);
-    os_close(dir);
-    return code;
 }
 
 static int find_project_notes(struct job *job, struct ethos *ethos, const struct ethos_turn *turn,
@@ -268,12 +264,12 @@ static int find_project_notes(struct job *job, struct ethos *ethos, const struct
     if (!workspace && why)
         *error = *why;
     int code = !workspace
-                   ? (why ? why->code : err_set(error, ETHOS_DENIED, "no project is meant"))
+                   ? (why ? why->code : err_set(error, ETHOS_DENIED, "no project is named"))
                    : service_path(turn, workspace->found.scope, "MEMORY.md", &job->notes, error);
     if (code == ETHOS_OK && !job->notes) {
-        err_set(error, ETHOS_DENIED, "the notes of this project are in no files");
+        err_set(error, ETHOS_DENIED, "the notes of this project are not in files");
         code = err_hint(error, ETHOS_DENIED,
-                        "a backend of files can be shared: memory.provider: markdown");
+                        "only the file backend can be shared: memory.provider: markdown");
     }
     if (code != ETHOS_OK)
         return code;
@@ -311,7 +307,7 @@ int job_wire(struct job *job, bool all_tools, struct ethos_error *error)
     int code = install_program(&job->program, error);
     if (code == ETHOS_OK && !agent_is_program(str_view(&job->program)))
         code = err_set(error, ETHOS_DENIED,
-                       "%s: not called ethos, so that its entries could not be found again",
+                       "%s: must be called ethos, so that uninstall finds its entries",
                        job->program.data);
     if (code == ETHOS_OK)
         job->wiring = (struct agent_wiring){job->agent,
@@ -356,18 +352,17 @@ static int resolve_links(struct target *target, struct ethos_error *error)
     if (errno != ENOENT)
         return err_errno(error, errno, target->path);
     err_set(error, ETHOS_DENIED, "%s: is a symbolic link to nothing", target->path);
-    return err_hint(error, ETHOS_DENIED, "make the file that it leads to, or remove the link");
+    return err_hint(error, ETHOS_DENIED, "create the file that it leads to, or remove the link");
 }
 
 static int read_target_text(const struct target *target, struct str *out, struct stat *info,
                             struct ethos_error *error)
 {
-    int fd = os_openat(AT_FDCWD, target->real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    CLEANUP_FD int fd = os_openat(AT_FDCWD, target->real,
+                                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return err_errno(error, errno, target->path);
-    int code = file_read(fd, target->path, ETHOS_MAX_INPUT_BYTES, out, info, error);
-    os_close(fd);
-    return code;
+    return file_read(fd, target->path, ETHOS_MAX_INPUT_BYTES, out, info, error);
 }
 
 void target_read(struct target *target)
@@ -384,27 +379,26 @@ bool will_target_change(const struct target *target)
            (target->remains && !view_eq(str_view(&target->before), str_view(&target->after)));
 }
 
-/* Between looking and writing somebody else may have written. */
+/* Refuses to write if another program has changed the file since it was read. */
 static int check_unchanged(const struct target *target, struct ethos_error *error)
 {
     struct stat info;
-    struct str now;
-    int code = ETHOS_OK;
-    bool same = !target->exists &&
-                os_fstatat(AT_FDCWD, target->real, &info, AT_SYMLINK_NOFOLLOW) < 0;
+    bool same;
     if (target->exists) {
+        CLEANUP_STR struct str now;
         str_init(&now, ETHOS_MAX_INPUT_BYTES + 1);
-        code = read_target_text(target, &now, &info, error);
+        TRY(read_target_text(target, &now, &info, error));
         same = view_eq(str_view(&now), str_view(&target->before));
-        str_release(&now);
+    } else {
+        same = os_fstatat(AT_FDCWD, target->real, &info, AT_SYMLINK_NOFOLLOW) < 0;
     }
-    if (code != ETHOS_OK || same)
-        return code;
+    if (same)
+        return ETHOS_OK;
     err_set(error, ETHOS_CONFLICT, "%s: was changed by another program just now", target->path);
     return err_hint(error, ETHOS_CONFLICT, "try again");
 }
 
-/* The folder of a file as a descriptor, and its name in that. -1 and errno. */
+/* Opens the folder of a file, and gives the name of the file in it. -1 and errno. */
 static int open_parent_folder(const char *path, const char **out_name)
 {
     char folder[PATH_MAX];
@@ -414,20 +408,19 @@ static int open_parent_folder(const char *path, const char **out_name)
     return os_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
 }
 
-/* exists false: removes it. */
+/* Writes the file, or removes it (exists false). */
 static int write_or_remove_file(const struct target *target, const struct str *text, bool exists,
                                 mode_t mode, struct ethos_error *error)
 {
     const char *name;
-    int dir = open_parent_folder(target->real, &name), code = ETHOS_OK;
+    CLEANUP_FD int dir = open_parent_folder(target->real, &name);
     if (dir < 0)
         return err_errno(error, errno, target->path);
     if (exists)
-        code = file_replace(dir, name, str_view(text), mode, error);
-    else if ((os_unlinkat(dir, name, 0) != 0 && errno != ENOENT) || os_fsync(dir) != 0)
-        code = err_errno(error, errno, target->path);
-    os_close(dir);
-    return code;
+        return file_replace(dir, name, str_view(text), mode, error);
+    if ((os_unlinkat(dir, name, 0) != 0 && errno != ENOENT) || os_fsync(dir) != 0)
+        return err_errno(error, errno, target->path);
+    return ETHOS_OK;
 }
 
 /* ---- folders ------------------------------------------------------------------------------- */
@@ -455,33 +448,28 @@ static int make_folders(const json_t *folders, mode_t mode, struct ethos_error *
     const char *name;
     json_array_foreach (folders, index, folder) {
         const char *path = json_string_value(folder);
-        int dir = open_parent_folder(path, &name);
-        bool failed = dir < 0 || (os_mkdirat(dir, name, mode) != 0 && errno != EEXIST) ||
-                      os_fsync(dir) != 0;
-        int code = failed ? err_errno(error, errno, path) : ETHOS_OK;
-        if (dir >= 0)
-            os_close(dir);
-        if (code != ETHOS_OK)
-            return code;
+        CLEANUP_FD int dir = open_parent_folder(path, &name);
+        if (dir < 0 || (os_mkdirat(dir, name, mode) != 0 && errno != EEXIST) || os_fsync(dir) != 0)
+            return err_errno(error, errno, path);
     }
     return ETHOS_OK;
 }
 
-/* The innermost first; what is in use stays. */
+/* Removes folders, innermost first; those that are not empty stay. */
 static void remove_folders(const json_t *folders)
 {
     for (size_t i = json_array_size(folders); i > 0; i--)
         os_unlinkat(AT_FDCWD, json_string_value(json_array_get(folders, i - 1)), AT_REMOVEDIR);
 }
 
-/* ---- all of it or nothing ------------------------------------------------------------------- */
+/* ---- all or nothing -------------------------------------------------------------------------- */
 
 static mode_t folder_mode(const struct job *job)
 {
     return job->project ? 0755 : 0700;
 }
 
-/* Those that were or will be made for it. */
+/* The folders that install created, or will create, for the file. */
 static const json_t *made_folders(const struct job *job, const struct target *target)
 {
     bool made = job->install && target->remains;
@@ -491,12 +479,11 @@ static const json_t *made_folders(const struct job *job, const struct target *ta
 
 static int write_target(const struct job *job, struct target *target, struct ethos_error *error)
 {
-    int code = check_unchanged(target, error);
-    if (code == ETHOS_OK && target->remains && !target->exists)
-        code = make_folders(made_folders(job, target), folder_mode(job), error);
-    return code == ETHOS_OK ? write_or_remove_file(target, &target->after, target->remains,
-                                                   job->project ? 0644 : 0600, error)
-                            : code;
+    TRY(check_unchanged(target, error));
+    if (target->remains && !target->exists)
+        TRY(make_folders(made_folders(job, target), folder_mode(job), error));
+    return write_or_remove_file(target, &target->after, target->remains, job->project ? 0644 : 0600,
+                                error);
 }
 
 static void roll_back(struct job *job, size_t count)
@@ -521,7 +508,7 @@ static int write_targets(struct job *job, struct ethos_error *error)
         int code = will_target_change(&job->targets[i]) ? write_target(job, &job->targets[i], error)
                                                         : ETHOS_OK;
         if (code != ETHOS_OK) {
-            roll_back(job, i + 1); // this one, too: it may be there and only not certain to stay
+            roll_back(job, i + 1); // including this one: it may be written but not synced
             return code;
         }
     }
@@ -533,12 +520,11 @@ static int write_targets(struct job *job, struct ethos_error *error)
 
 static int write_backups(const struct job *job, int dir, struct ethos_error *error)
 {
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < job->count; i++)
+    for (size_t i = 0; i < job->count; i++)
         if (job->targets[i].keep)
-            code = home_replace(dir, BACKUPS, job->targets[i].backup,
-                                str_view(&job->targets[i].before), error);
-    return code;
+            TRY(home_replace(dir, BACKUPS, job->targets[i].backup,
+                             str_view(&job->targets[i].before), error));
+    return ETHOS_OK;
 }
 
 static int write_record(int dir, struct ethos_view text, struct ethos_error *error)
@@ -549,7 +535,7 @@ static int write_record(int dir, struct ethos_view text, struct ethos_error *err
                                                                : err_errno(error, errno, RECORD);
 }
 
-/* The record of what is planned; "" when nothing is left in it. */
+/* Prints the planned record; "" if it has no entries. */
 static int make_record(const struct job *job, struct str *out, struct ethos_error *error)
 {
     json_t *record = json_deep_copy(job->record);
@@ -568,7 +554,7 @@ static int make_record(const struct job *job, struct str *out, struct ethos_erro
     return ok ? ETHOS_OK : err_nomem(error);
 }
 
-/* What nobody needs any more: copies of what is back in its place. */
+/* Removes backups that were restored. */
 static void remove_restored_backups(const struct job *job, int dir)
 {
     for (size_t i = 0; i < job->count && !job->install; i++) {
@@ -583,7 +569,7 @@ static void remove_restored_backups(const struct job *job, int dir)
     os_unlinkat(dir, BACKUPS, AT_REMOVEDIR);
 }
 
-/* Copies that no record names, after a failure. */
+/* Removes backups that the record does not name, after a failure. */
 static void remove_unrecorded_backups(const struct job *job, int dir)
 {
     char name[PATH_MAX];
@@ -631,14 +617,9 @@ static int apply_under_lock(struct job *job, int dir, struct ethos_error *error)
 
 int job_apply(struct job *job, struct ethos_error *error)
 {
-    int dir, lock, code = home_open(job->home, true, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_lock(dir, LOCK, &lock, error);
-    if (code == ETHOS_OK) {
-        code = apply_under_lock(job, dir, error);
-        os_close(lock);
-    }
-    os_close(dir);
-    return code;
+    CLEANUP_FD int dir = -1;
+    CLEANUP_FD int lock = -1;
+    TRY(home_open(job->home, true, &dir, error));
+    TRY(home_lock(dir, LOCK, &lock, error));
+    return apply_under_lock(job, dir, error);
 }

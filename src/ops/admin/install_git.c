@@ -1,9 +1,9 @@
 /*
- * install_git.c: teaching git to merge memory, and taking that back.
+ * install_git.c: installs and removes the merge driver of a git repository.
  *
- * Two settings of the repository name the merge driver, and a block between two marks in the
- * .gitattributes at the top of the work tree says which files it is for. The first mark notes how
- * the file was before, so that taking the block out leaves the bytes that were there.
+ * Two settings of the repository name the driver, and a block between two marks in the .gitattributes at the top of the
+ * work tree lists its files. The first mark records whether the file was new or got a newline, so that removing the
+ * block restores the original bytes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 
 /* ---- the driver's command ------------------------------------------------------------------ */
 
-/* In quotes for the shell that git calls; git itself reads per cent signs. */
+/* Quotes for the shell that git runs; percent signs are doubled for git itself. */
 static void append_quoted(struct ethos_view program, struct str *out)
 {
     struct str word;
@@ -40,21 +40,17 @@ static void append_quoted(struct ethos_view program, struct str *out)
 
 static int build_driver_command(struct str *out, struct ethos_error *error)
 {
-    struct str program;
+    CLEANUP_STR struct str program;
     str_init(&program, PATH_MAX);
-    int code = install_program(&program, error);
-    if (code == ETHOS_OK) {
-        append_quoted(str_view(&program), out);
-        str_adds(out, " merge-driver -- %O %A %B %P");
-        code = str_code(out) ? err_nomem(error) : ETHOS_OK;
-    }
-    str_release(&program);
-    return code;
+    TRY(install_program(&program, error));
+    append_quoted(str_view(&program), out);
+    str_adds(out, " merge-driver -- %O %A %B %P");
+    return str_code(out) ? err_nomem(error) : ETHOS_OK;
 }
 
 /* ---- git ----------------------------------------------------------------------------------- */
 
-/* Runs git and gives its exit status. */
+/* Runs git; *out_status is its exit status. */
 static int run_git(const char *const argv[], struct str *out, int *out_status,
                    struct ethos_error *error)
 {
@@ -78,12 +74,12 @@ static int find_git_top(struct str *out, struct ethos_error *error)
         return ETHOS_OK;
     }
     err_set(error, ETHOS_NOTFOUND, "not inside a git work tree");
-    return err_hint(error, ETHOS_NOTFOUND, "change into one first, or make one with git init");
+    return err_hint(error, ETHOS_NOTFOUND, "change into one first, or create one with git init");
 }
 
 struct git_setting {
     const char *name;
-    const char *value; /* NULL: none */
+    const char *value; /* NULL: unset */
 };
 
 static int is_setting_applied(const struct git_setting *setting, bool *out_is,
@@ -158,7 +154,7 @@ static void remove_attributes_block(const struct block *block, struct str *out)
     str_add(out, block->after);
 }
 
-/* ---- a change of the repository ------------------------------------------------------------ */
+/* ---- changing the repository --------------------------------------------------------------- */
 
 struct git_change {
     struct op_call *call;
@@ -166,8 +162,8 @@ struct git_change {
     struct str top, driver;
     int dir;                  /* the top of the work tree */
     struct str before, after; /* .gitattributes */
-    bool exists, remains;     /* that file, now and then */
-    json_t *done;             /* names of what is changed */
+    bool exists, remains;     /* whether that file exists before and after */
+    json_t *done;             /* names of the changed settings and files */
 };
 
 static int read_attributes(struct git_change *c, struct ethos_error *error)
@@ -193,8 +189,7 @@ static int edit_attributes(struct git_change *c, struct ethos_error *error)
         err_set(error, ETHOS_CORRUPT,
                 block.end.data ? ATTRIBUTES ": the marks of ethos are unbalanced"
                                : ATTRIBUTES ": the line \"" LAST_MARK "\" is missing");
-        return err_hint(error, ETHOS_CORRUPT,
-                        "put it back, or take out the lines of ethos by hand");
+        return err_hint(error, ETHOS_CORRUPT, "restore it, or remove the lines of ethos by hand");
     }
     bool found = block.found;
     c->remains = c->exists || c->install;
@@ -251,29 +246,25 @@ static int change_git_settings(struct git_change *c, struct op_result *result,
     const struct git_setting name = {"merge.ethos.name",
                                      c->install ? "memory, merged entry by entry" : NULL};
     struct git_setting driver = {"merge.ethos.driver", NULL};
-    int code = c->install ? build_driver_command(&c->driver, error) : ETHOS_OK;
-    if (code == ETHOS_OK)
-        code = change_git_setting(c, &name, result, error);
+    if (c->install)
+        TRY(build_driver_command(&c->driver, error));
+    TRY(change_git_setting(c, &name, result, error));
     if (c->install)
         driver.value = c->driver.data;
-    return code == ETHOS_OK ? change_git_setting(c, &driver, result, error) : code;
+    return change_git_setting(c, &driver, result, error);
 }
 
 static int change_repository(struct git_change *c, struct op_result *result,
                              struct ethos_error *error)
 {
-    int code = find_git_top(&c->top, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(find_git_top(&c->top, error));
     c->dir = os_openat(AT_FDCWD, c->top.data, O_RDONLY | O_DIRECTORY, 0);
     if (c->dir < 0)
         return err_errno(error, errno, c->top.data);
-    code = read_attributes(c, error);
-    if (code == ETHOS_OK)
-        code = edit_attributes(c, error);
-    if (code == ETHOS_OK)
-        code = change_git_settings(c, result, error);
-    return code == ETHOS_OK ? write_attributes(c, result, error) : code;
+    TRY(read_attributes(c, error));
+    TRY(edit_attributes(c, error));
+    TRY(change_git_settings(c, result, error));
+    return write_attributes(c, result, error);
 }
 
 int install_git(struct op_call *call, bool install, struct op_result *result,

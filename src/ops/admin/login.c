@@ -1,7 +1,7 @@
 /*
- * login.c: <home>/.mem/logins: links and codes that let a browser in once.
+ * login.c: one-time links and codes that sign a browser in, in <home>/.mem/logins.
  *
- * A line for each: "link|code HASH EXPIRES-MS TRIES". It is read and replaced under a lock.
+ * Each has a line "link|code HASH EXPIRES-MS TRIES". The file is read and replaced under a lock.
  */
 #include "ops/admin/login.h"
 
@@ -19,11 +19,11 @@
 
 #define FILE_NAME "logins"
 #define SERVER_NAME "server"
-#define FILE_BYTES 65536 /* that are read of it */
-#define MAX_ENTRIES 64   /* the oldest make room */
+#define FILE_BYTES 65536 /* read of the file at most */
+#define MAX_ENTRIES 64   /* then the oldest is removed */
 
 struct login_entry {
-    bool code; /* or a link */
+    bool code; /* false: a link */
     char hash[HASH_HEX_SIZE];
     int64_t expires_ms;
     int tries;
@@ -39,7 +39,7 @@ struct login {
     char place[LOGIN_PLACE_SIZE];
 };
 
-/* By whatever links and slashes it was named, it is the same home. */
+/* The id is made from the resolved path, so that it does not depend on how the home was named. */
 static void name_home(struct login *self, const char *path)
 {
     char hex[HASH_HEX_SIZE], real[PATH_MAX];
@@ -86,7 +86,7 @@ int login_secret(char out[LOGIN_TOKEN_SIZE], struct ethos_error *error)
 {
     unsigned char random[(LOGIN_TOKEN_SIZE - 1) / 2];
     if (os_random(random, sizeof random) != 0)
-        return err_set(error, ETHOS_IO, "the system gives no random numbers");
+        return err_set(error, ETHOS_IO, "cannot get random bytes from the system");
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(out + 2 * i, 3, "%02x", random[i]);
     explicit_bzero(random, sizeof random);
@@ -95,7 +95,7 @@ int login_secret(char out[LOGIN_TOKEN_SIZE], struct ethos_error *error)
 
 /* ---- the file --------------------------------------------------------------------------------- */
 
-/* A line that cannot be read, or is past its time, is left out. A clock that was set back ends all. */
+/* Skips lines that are malformed or expired. If the clock was set back, all count as expired. */
 static void parse_login_line(struct ethos_view line, int64_t now_ms, struct login_entries *out)
 {
     struct login_entry entry = {0};
@@ -156,11 +156,9 @@ static int add_login_entry(struct login *self, bool is_code, struct ethos_view s
                            int64_t now_ms, struct ethos_error *error)
 {
     struct login_entries entries;
-    int lock;
-    int code = home_lock(self->home, FILE_NAME, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = read_entries(self, now_ms, &entries, error);
+    CLEANUP_FD int lock = -1;
+    TRY(home_lock(self->home, FILE_NAME, &lock, error));
+    TRY(read_entries(self, now_ms, &entries, error));
     for (size_t i = entries.count; is_code && i > 0; i--)
         if (entries.rows[i - 1].code)
             remove_entry(&entries, i - 1);
@@ -170,10 +168,7 @@ static int add_login_entry(struct login *self, bool is_code, struct ethos_view s
     *entry = (struct login_entry){
         .code = is_code, .expires_ms = now_ms + LOGIN_MS, .tries = is_code ? LOGIN_TRIES : 1};
     hash_hex(secret, entry->hash);
-    if (code == ETHOS_OK)
-        code = write_entries(self, &entries, error);
-    os_close(lock);
-    return code;
+    return write_entries(self, &entries, error);
 }
 
 /* ---- links and codes ---------------------------------------------------------------------------- */
@@ -181,18 +176,18 @@ static int add_login_entry(struct login *self, bool is_code, struct ethos_view s
 int login_add_link(struct login *self, int64_t now_ms, char out[LOGIN_TOKEN_SIZE],
                    struct ethos_error *error)
 {
-    int code = login_secret(out, error);
-    return code == ETHOS_OK ? add_login_entry(self, false, view_str(out), now_ms, error) : code;
+    TRY(login_secret(out, error));
+    return add_login_entry(self, false, view_str(out), now_ms, error);
 }
 
-/* Every number below the largest multiple of a million is as likely. */
+/* Numbers from the largest multiple of a million on are rejected, so that every code is equally likely. */
 static int random_code(char out[LOGIN_CODE_SIZE], struct ethos_error *error)
 {
     const uint32_t limit = UINT32_MAX - UINT32_MAX % 1000000;
     uint32_t number;
     do {
         if (os_random(&number, sizeof number) != 0)
-            return err_set(error, ETHOS_IO, "the system gives no random numbers");
+            return err_set(error, ETHOS_IO, "cannot get random bytes from the system");
     } while (number >= limit);
     snprintf(out, LOGIN_CODE_SIZE, "%06u", (unsigned)(number % 1000000));
     return ETHOS_OK;
@@ -201,11 +196,11 @@ static int random_code(char out[LOGIN_CODE_SIZE], struct ethos_error *error)
 int login_add_code(struct login *self, int64_t now_ms, char out[LOGIN_CODE_SIZE],
                    struct ethos_error *error)
 {
-    int code = random_code(out, error);
-    return code == ETHOS_OK ? add_login_entry(self, true, view_str(out), now_ms, error) : code;
+    TRY(random_code(out, error));
+    return add_login_entry(self, true, view_str(out), now_ms, error);
 }
 
-/* Takes it out, if it is there. A code that is not there is one wrong try for those that are. */
+/* Uses up a link or code: removes it if it is valid. A wrong code counts as a failed try of the valid ones. */
 static bool use_entry(struct login_entries *entries, struct ethos_view given)
 {
     char hash[HASH_HEX_SIZE];
@@ -227,20 +222,14 @@ int login_use(struct login *self, struct ethos_view given, int64_t now_ms, bool 
               struct ethos_error *error)
 {
     struct login_entries entries;
-    int lock;
-    bool good = false, is_code = given.size == LOGIN_CODE_SIZE - 1;
-    int code = home_lock(self->home, FILE_NAME, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = read_entries(self, now_ms, &entries, error);
-    if (code == ETHOS_OK)
-        good = use_entry(&entries, given);
-    if (code == ETHOS_OK && (good || is_code))
-        code = write_entries(self, &entries, error);
-    os_close(lock);
-    if (code == ETHOS_OK)
-        *out_good = good;
-    return code;
+    CLEANUP_FD int lock = -1;
+    TRY(home_lock(self->home, FILE_NAME, &lock, error));
+    TRY(read_entries(self, now_ms, &entries, error));
+    bool good = use_entry(&entries, given);
+    if (good || given.size == LOGIN_CODE_SIZE - 1)
+        TRY(write_entries(self, &entries, error));
+    *out_good = good;
+    return ETHOS_OK;
 }
 
 int login_restore(struct login *self, struct ethos_view given, int64_t now_ms,
@@ -263,20 +252,15 @@ int login_record_server(struct login *self, const char *url, long pid, struct et
 int login_server(struct login *self, char *out_url, size_t size, long *out_pid,
                  struct ethos_error *error)
 {
-    struct str text;
-    str_init(&text, 512);
-    int code = home_read(self->home, HOME_RECORDS "/" SERVER_NAME, 511, &text, NULL, error);
-    const char *url = NULL;
     char *end;
-    if (code == ETHOS_OK) {
-        *out_pid = strtol(text.size ? text.data : "", &end, 10);
-        url = *end == ' ' ? end + 1 : NULL;
-        size_t length = url ? strcspn(url, "\n") : 0;
-        if (length == 0 || length >= size)
-            code = err_set(error, ETHOS_CORRUPT, HOME_RECORDS "/" SERVER_NAME ": not readable");
-        else
-            snprintf(out_url, size, "%.*s", (int)length, url);
-    }
-    str_release(&text);
-    return code;
+    CLEANUP_STR struct str text;
+    str_init(&text, 512);
+    TRY(home_read(self->home, HOME_RECORDS "/" SERVER_NAME, 511, &text, NULL, error));
+    *out_pid = strtol(text.size ? text.data : "", &end, 10);
+    const char *url = *end == ' ' ? end + 1 : NULL;
+    size_t length = url ? strcspn(url, "\n") : 0;
+    if (length == 0 || length >= size)
+        return err_set(error, ETHOS_CORRUPT, HOME_RECORDS "/" SERVER_NAME ": not readable");
+    snprintf(out_url, size, "%.*s", (int)length, url);
+    return ETHOS_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * meta.c: the operations meta.*: what this home and this program are. meta.health is in doctor.c.
+ * meta.c: the operations meta.*: information about this home and this program. meta.health is in doctor.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,11 +22,11 @@
 struct memory_search_state {
     int root;
     bool found;
-    bool files; /* there is memory in files */
-    int errnum; /* why that cannot be told */
+    bool files; /* a backend stores memory in files */
+    int errnum; /* why the files cannot be searched; 0: they can */
 };
 
-/* Whether something was ever kept in a scope. */
+/* Whether a scope ever had memory. Stops the walk. */
 static int find_memory_file(void *arg, const char *scope, const char *dir)
 {
     static const char *const names[] = {"memory-history.jsonl", "MEMORY.md", "USER.md"};
@@ -49,7 +49,7 @@ static int stop_at_scope(void *arg, const char *scope)
     return 1;
 }
 
-/* One that cannot be asked, or not now, was set up by somebody, for something. */
+/* A remote backend that cannot list its scopes, or cannot be reached, counts as used: somebody configured it. */
 static int check_backend_for_memory(void *arg, struct ethos_provider *provider, bool here)
 {
     struct memory_search_state *search = arg;
@@ -72,7 +72,7 @@ static int find_memory_files(struct op_call *call, struct memory_search_state *s
     return search->found ? ETHOS_OK : code;
 }
 
-/* Nothing is remembered yet. */
+/* *out: whether there is no memory yet. */
 static int find_first_run(struct op_call *call, bool *out, struct ethos_error *error)
 {
     struct memory_search_state search = {.root = -1};
@@ -85,7 +85,7 @@ static int find_first_run(struct op_call *call, bool *out, struct ethos_error *e
     return code;
 }
 
-/* {name, title, found, installed, command}, of what install_list tells. */
+/* {name, title, found, installed, command}, from a row of install_list. */
 static json_t *agent_row(const json_t *row)
 {
     char command[64];
@@ -119,27 +119,21 @@ static json_t *workspace_json(const struct ethos_turn *turn)
 
 static int run_home(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct ethos_turn *turn;
     bool first = false;
     json_t *agents = NULL;
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
     const struct ethos_context *context = ethos_turn_context(turn);
     report_workspace(context, result);
-    code = find_first_run(call, &first, error);
-    if (code == ETHOS_OK)
-        code = list_meta_agents(&agents, error);
-    if (code == ETHOS_OK)
-        code = op_return(result,
-                         json_pack("{s:o, s:s, s:s, s:s, s:o, s:b, s:o}", "home",
-                                   op_json_string(service_home(call->ethos)), "version",
-                                   ethos_version(), "personality", context->personality, "user",
-                                   context->user, "workspace", workspace_json(turn), "firstRun",
-                                   first, "agents", agents),
-                         error);
-    ethos_turn_free(turn);
-    return code;
+    TRY(find_first_run(call, &first, error));
+    TRY(list_meta_agents(&agents, error));
+    return op_return(result,
+                     json_pack("{s:o, s:s, s:s, s:s, s:o, s:b, s:o}", "home",
+                               op_json_string(service_home(call->ethos)), "version",
+                               ethos_version(), "personality", context->personality, "user",
+                               context->user, "workspace", workspace_json(turn), "firstRun", first,
+                               "agents", agents),
+                     error);
 }
 
 /* ---- the program --------------------------------------------------------------------------- */
@@ -150,7 +144,7 @@ static bool is_op_available(const char *name)
     return op && op_is_in_program(op);
 }
 
-/* The first three are names that other programs ask for. */
+/* The first three names are those that other programs expect. */
 static int run_capabilities(struct op_call *call, struct op_result *result,
                             struct ethos_error *error)
 {
@@ -166,8 +160,8 @@ static int run_capabilities(struct op_call *call, struct op_result *result,
 }
 
 const struct op ops_meta[] = {{"meta.home", NULL,
-                               "Tell where the memory is, whose it is, and which agents there are",
-                               NULL, NULL, OP_OWNER, OP_IDEMPOTENT, run_home},
-                              {"meta.capabilities", NULL, "Tell what this server can do", NULL,
+                               "Show the memory location, its owner and the connected agents", NULL,
+                               NULL, OP_OWNER, OP_IDEMPOTENT, run_home},
+                              {"meta.capabilities", NULL, "List what this server can do", NULL,
                                NULL, OP_ANYBODY, OP_IDEMPOTENT | OP_QUICK, run_capabilities},
                               {0}};

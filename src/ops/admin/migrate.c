@@ -1,5 +1,5 @@
 /*
- * migrate.c: the operation memory.migrate: from one backend to another.
+ * migrate.c: the operation memory.migrate: copies memory, history and sessions from one backend to another.
  *
  *     {"from": "markdown", "to": "postgres",
  *      "scopes": [{"scope", "changes", "moved", "added", "renumbered", "lost", "skipped", "texts", "copies",
@@ -7,7 +7,7 @@
  *      "sessions": {"sessions", "messages", "keys", "moved": {...}, "from", "to", "same"} or null,
  *      "config": ["memory.provider: postgres"], "dryRun"}
  *
- * Nothing is configured by it: `config` are the lines to set.
+ * It changes no settings: `config` are the lines to add to config.yaml.
  */
 #include <string.h>
 
@@ -105,7 +105,7 @@ static json_t *conversations_json(const struct migrate_talk_count *count,
     return json;
 }
 
-/* Lines are whole or there are none. */
+/* Adds a line, or fails as a whole when out of memory. */
 static void push_config_line(json_t **lines, const char *name, struct ethos_view option,
                              const char *value)
 {
@@ -116,7 +116,7 @@ static void push_config_line(json_t **lines, const char *name, struct ethos_view
     str_release(&line);
 }
 
-/* The lines that make the home use the target; where a secret is, only its owner knows. */
+/* The settings that make the home use the target. */
 static json_t *config_json(const struct migrate_side *to)
 {
     json_t *lines = json_array();
@@ -168,7 +168,7 @@ static int migrate_everything(struct op_call *call, const struct migrate_opened 
                                  .stopped = is_stopped,
                                  .arg = &report};
     int code = migrate_stores(&move, error);
-    if (code == ETHOS_INTERNAL && report.scopes) { // every scope was told, which differ, too
+    if (code == ETHOS_INTERNAL && report.scopes) { // some scopes differ; the report shows which
         result->code = code;
         if (error)
             result->error = *error;
@@ -194,14 +194,10 @@ static int run_migrate(struct op_call *call, struct op_result *result, struct et
     const char *options[2][MOST_OPTIONS];
     struct migrate_side from, to;
     struct migrate_opened *opened;
-    int code = read_side_arguments(call, "from", "fromOption", options[0], &from, error);
-    if (code == ETHOS_OK)
-        code = read_side_arguments(call, "to", "toOption", options[1], &to, error);
-    if (code == ETHOS_OK)
-        code = migrate_open(call->ethos, &from, &to, call->dry_run, &opened, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = migrate_everything(call, opened, &from, &to, result, error);
+    TRY(read_side_arguments(call, "from", "fromOption", options[0], &from, error));
+    TRY(read_side_arguments(call, "to", "toOption", options[1], &to, error));
+    TRY(migrate_open(call->ethos, &from, &to, call->dry_run, &opened, error));
+    int code = migrate_everything(call, opened, &from, &to, result, error);
     migrate_close(opened);
     return code;
 }

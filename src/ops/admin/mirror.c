@@ -1,9 +1,9 @@
 /*
- * mirror.c: the operation memory.mirror: a folder of markdown in step with a backend.
+ * mirror.c: the operation memory.mirror: keeps a folder of markdown files in sync with a backend.
  *
  *     {"folder", "backend": "postgres", "twoWay", "once", "texts", "toFile", "toBackend", "kept", "failed"}
  *
- * What happens is told as it happens (op_call.tell):
+ * Events are reported as they happen (op_call.tell):
  *
  *     {"what": "begin", "backend", "folder", "twoWay"}
  *     {"what": "file" | "backend" | "kept" | "failed", "backend", "scope", "key", "path", "removed", "merged",
@@ -11,7 +11,7 @@
  *     {"what": "skipped" | "away" | "back", "backend", "scope", "error"}
  *     {"what": "refilled" | "inStep", "backend", "gone", "known"}
  *
- * It runs until SIGINT, SIGTERM or SIGHUP, which then is its good end (ops/shutdown.h).
+ * It runs until SIGINT, SIGTERM or SIGHUP, and then ends successfully (ops/shutdown.h).
  */
 #include <errno.h>
 
@@ -31,7 +31,7 @@ struct mirroring {
     bool away;
 };
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static const char *const names[] = {
     [MIRROR_FILE] = "file",     [MIRROR_BACKEND] = "backend", [MIRROR_KEPT] = "kept",
@@ -53,7 +53,7 @@ static void report_event(void *arg, const struct mirror_event *event)
     struct mirroring *self = arg;
     self->away = self->away || event->kind == MIRROR_AWAY;
     if (event->kind == MIRROR_AWAY && self->once)
-        return; // that is the answer
+        return; // the error of the operation says so
     json_t *json = json_pack("{s:s}", "what", names[event->kind]);
     op_json_put(&json, "backend", op_json_string(event->backend));
     op_json_put(&json, "scope", op_json_string(event->scope));
@@ -107,7 +107,7 @@ static int run_until_stopped(struct mirroring *self, int end, struct op_result *
         report_begin(self, mirror_backend(mirror));
     code = self->once ? mirror_once(mirror, error) : mirror_run(mirror, error);
     uint64_t failed = mirror_count(mirror).failed;
-    if (code != ETHOS_OK && failed > 0 && !self->away) { // which ones was told
+    if (code != ETHOS_OK && failed > 0 && !self->away) { // events named the texts
         result->code = err_set(&result->error, code, "%llu text%s not in step",
                                (unsigned long long)failed, failed == 1 ? " is" : "s are");
         code = ETHOS_OK;
@@ -126,9 +126,9 @@ static int run_mirror(struct op_call *call, struct op_result *result, struct eth
                              .once = op_flag(call, "once"),
                              .deletes = op_flag(call, "delete")};
     if (call->dry_run)
-        return err_set(error, ETHOS_INVALID, "memory mirror: there is no dry run of it");
+        return err_set(error, ETHOS_INVALID, "memory mirror: --dry-run is not supported");
     if (self.deletes && !(self.two_way && self.once))
-        return err_set(error, ETHOS_INVALID, "--delete goes with --two-way --once");
+        return err_set(error, ETHOS_INVALID, "--delete needs --two-way --once");
     int end = shutdown_catch_signals();
     int code = end >= 0 ? run_until_stopped(&self, end, result, error)
                         : err_errno(error, errno, "signals");

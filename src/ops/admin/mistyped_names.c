@@ -1,5 +1,5 @@
 /*
- * mistyped_names.c: names that were probably mistyped, on the command line.
+ * mistyped_names.c: detects mistyped names on the command line.
  */
 #include "ops/admin/mistyped_names.h"
 
@@ -17,10 +17,10 @@
 #include "ops/admin/personalities.h"
 
 #define USERS "users"
-#define EDITS 2 /* between an id and the one that was meant */
+#define EDITS 2 /* at most, between an id and a similar one */
 #define PREFIX "personality:"
 
-/* What the option says, else the environment. */
+/* The value of the option, else of the environment variable. */
 static const char *named_or_environment(const char *option, const char *variable)
 {
     const char *value = option ? option : getenv(variable);
@@ -34,7 +34,7 @@ static const char *text_argument(const struct op_call *call, const char *name)
 
 /* ---- personalities --------------------------------------------------------------------------- */
 
-/* The personality that a call names: in its scope, else as the one it is for. */
+/* The personality that a call names, in its scope or by option or environment. */
 static const char *named_personality(const struct op_call *call)
 {
     const char *scope = text_argument(call, "scope");
@@ -43,7 +43,7 @@ static const char *named_personality(const struct op_call *call)
     return named_or_environment(call->request->personality, "ETHOS_PERSONALITY");
 }
 
-/* Whether what is written would be memory of the personality itself. */
+/* Whether the call writes to the personality's own memory. */
 static bool writes_own_memory(struct op_call *call, const struct op *op, const char *id)
 {
     const char *scope = text_argument(call, "scope"), *store = text_argument(call, "store");
@@ -72,7 +72,7 @@ int check_mistyped_personality(struct op_call *call, const char *id, struct etho
     return *meant ? refuse_mistyped(id, meant, error) : ETHOS_OK;
 }
 
-/* One more thing to know; what has no room is left out. */
+/* Appends to the hint, or leaves it as it is if there is no room. */
 static void append_hint(char *out_hint, const char *what, const char *id, const char *next)
 {
     size_t size = strlen(out_hint);
@@ -82,7 +82,7 @@ static void append_hint(char *out_hint, const char *what, const char *id, const 
         out_hint[size] = 0;
 }
 
-/* A personality that there is not yet: it may be meant, so nothing is refused. */
+/* Hints that a personality does not exist yet. It may be intended, so this is not an error. */
 static void append_missing_hint(struct op_call *call, const char *id, char *out_hint)
 {
     char next[ETHOS_MAX_ID + 64];
@@ -91,9 +91,9 @@ static void append_missing_hint(struct op_call *call, const char *id, char *out_
         append_hint(out_hint, "personality", id, next);
 }
 
-/* ---- what a key is limited to ---------------------------------------------------------------- */
+/* ---- limits of an API key -------------------------------------------------------------------- */
 
-/* Those that there are, of which each has an id; what cannot be listed is no reason to say anything. */
+/* How to list the existing ids of a kind. If they cannot be listed, there is no hint. */
 static const struct known_ids {
     const char *prefix, *op, *list, *id, *what, *next;
 } lists[] = {
@@ -143,24 +143,22 @@ static int check_key_limits(struct op_call *call, char *out_hint, struct ethos_e
 {
     size_t index;
     json_t *item;
-    int code = ETHOS_OK;
-    json_array_foreach (json_object_get(call->args, "only"), index, item) {
-        if (code == ETHOS_OK)
-            code = check_key_limit(call, json_string_value(item), out_hint, error);
-    }
-    return code;
+    json_array_foreach (json_object_get(call->args, "only"), index, item)
+        TRY(check_key_limit(call, json_string_value(item), out_hint, error));
+    return ETHOS_OK;
 }
 
 /* ---- conversations --------------------------------------------------------------------------- */
 
-/* A conversation is that of a personality. */
+/* A conversation belongs to a personality. */
 static int check_conversation(struct op_call *call, char *out_hint, struct ethos_error *error)
 {
     const char *id = named_personality(call);
-    int code = id ? check_mistyped_personality(call, id, error) : ETHOS_OK;
-    if (id && code == ETHOS_OK)
-        append_missing_hint(call, id, out_hint);
-    return code;
+    if (!id)
+        return ETHOS_OK;
+    TRY(check_mistyped_personality(call, id, error));
+    append_missing_hint(call, id, out_hint);
+    return ETHOS_OK;
 }
 
 static int check_personality(struct op_call *call, const struct op *op, char *out_hint,
@@ -203,22 +201,19 @@ static int compare_user(void *arg, const char *name)
     return 0;
 }
 
-/* There is no other way to make a user than to write, so nothing is refused. */
+/* Users are created by writing to them, so this only hints. */
 static void check_user(struct op_call *call, char *out_hint)
 {
     struct similar_user people = {.id = named_or_environment(call->request->user, "ETHOS_USER"),
                                   .best = EDITS + 1};
-    int root, dir = -1;
+    CLEANUP_FD int root = -1;
     if (!people.id || !scope_id_ok(view_str(people.id)) ||
         service_open_root(call->ethos, false, &root, NULL) != ETHOS_OK || root < 0)
         return;
-    dir = os_open_beneath(root, USERS, O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int dir = os_open_beneath(root, USERS, O_RDONLY | O_DIRECTORY, 0);
     if (dir >= 0 && os_list(dir, compare_user, &people) == 0 && !people.known && *people.meant)
         snprintf(out_hint, MEANT_HINT_SIZE, "user %s has no profile; did you mean %s?", people.id,
                  people.meant);
-    if (dir >= 0)
-        os_close(dir);
-    os_close(root);
 }
 
 int check_mistyped_names(struct op_call *call, const struct op *op, char out_hint[MEANT_HINT_SIZE],

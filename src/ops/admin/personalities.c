@@ -1,6 +1,6 @@
 /*
- * personalities.c: the operations personalities.*: which roles there are, and which one is active. Making
- * and changing them: personalities_edit.c.
+ * personalities.c: the operations personalities.*: list and show personalities, and switch to one. Creating and changing
+ * them is in personalities_edit.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,9 +28,9 @@
 #define FOLDER PERSONALITIES_FOLDER
 #define DEFAULT_ID "default"
 #define LIST_PAGE 200 /* rows, unless a limit is given */
-#define MEANT_EDITS 2 /* between an id and the one that was meant */
+#define MEANT_EDITS 2 /* at most, between an id and a similar one */
 
-/* ---- what there is ------------------------------------------------------------------------- */
+/* ---- ids ----------------------------------------------------------------------------------- */
 
 struct id_list {
     int folder;
@@ -109,8 +109,8 @@ static int add_remembered_personality(void *arg, struct ethos_provider *provider
 }
 
 /*
- * Those with a directory and those with a memory, which is the same where memory is in files. Of a backend
- * that does not answer nobody can tell; settings are here.
+ * The ids of personalities with a directory or with memory; in a backend of files these are the same. Backends that do
+ * not answer are left out.
  */
 static int list_all_ids(struct op_call *call, json_t **out_ids, struct ethos_error *error)
 {
@@ -119,7 +119,7 @@ static int list_all_ids(struct op_call *call, json_t **out_ids, struct ethos_err
         code = backends_scopes(call->ethos, add_remembered_personality, out_ids, NULL) ==
                        ETHOS_NOMEM
                    ? err_nomem(error)
-                   : ETHOS_OK; // one that does not answer hides nobody else
+                   : ETHOS_OK; // a backend that does not answer is skipped
     return code == ETHOS_OK && !*out_ids ? err_nomem(error) : code;
 }
 
@@ -127,16 +127,14 @@ static bool has_directory(struct op_call *call, const char *id)
 {
     char path[PERSONALITIES_PATH_SIZE];
     struct stat info;
-    int home;
+    CLEANUP_FD int home = -1;
     if (service_open_home(call->ethos, false, &home, NULL) != ETHOS_OK || home < 0)
         return false;
     snprintf(path, sizeof path, FOLDER "/%s", id);
-    bool there = os_fstatat(home, path, &info, 0) == 0;
-    os_close(home);
-    return there;
+    return os_fstatat(home, path, &info, 0) == 0;
 }
 
-/* Takes the candidate if it is nearer than the one before. */
+/* Remembers the candidate if it is the most similar so far. */
 static void keep_if_nearer(const char *id, const char *candidate, size_t *best, char *out)
 {
     size_t edits = nearest_edits(view_str(id), view_str(candidate));
@@ -167,10 +165,9 @@ void personalities_find_similar(struct op_call *call, const char *id,
 static int open_active_turn(struct op_call *call, const char **out, struct ethos_turn **out_turn,
                             struct ethos_error *error)
 {
-    int code = ethos_turn_new(call->ethos, call->request, out_turn, error);
-    if (code == ETHOS_OK)
-        *out = ethos_turn_context(*out_turn)->personality;
-    return code;
+    TRY(ethos_turn_new(call->ethos, call->request, out_turn, error));
+    *out = ethos_turn_context(*out_turn)->personality;
+    return ETHOS_OK;
 }
 
 int personalities_file(struct op_call *call, const char *id, const char *name, struct str *out,
@@ -189,7 +186,7 @@ int personalities_file(struct op_call *call, const char *id, const char *name, s
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
-/* Where there is a toolset.yaml, it says which tools there are, whatever config.yaml says. */
+/* If there is a toolset.yaml, it overrides the tools of config.yaml. */
 static int set_toolset_member(struct op_call *call, const char *id, json_t **row,
                               struct ethos_error *error)
 {
@@ -203,14 +200,14 @@ static int set_toolset_member(struct op_call *call, const char *id, json_t **row
     return code;
 }
 
-/* One that comes with the program and is not in the home yet; NULL: it is, or there is none. */
+/* The built-in personality with this id if it is not in the home yet; else NULL. */
 static const struct builtin_personality *unused_builtin(struct op_call *call, const char *id)
 {
     const struct builtin_personality *builtin = builtin_personality_find(id);
     return builtin && !has_directory(call, id) ? builtin : NULL;
 }
 
-/* As it will be when it is used first. */
+/* Adds the members that a built-in personality will have once it is used. */
 static void set_builtin_members(const struct builtin_personality *builtin, json_t **row)
 {
     if (!builtin)
@@ -246,7 +243,7 @@ int personalities_row(struct op_call *call, const char *id, const char *active, 
     return code == ETHOS_OK ? err_nomem(error) : code;
 }
 
-/* {"items": [{"id"}], "nextCursor"}: those that this caller may see, a page of them. */
+/* {"items": [{"id"}], "nextCursor"}: a page of the personalities that the caller may see. */
 static int page_of_ids(struct op_call *call, const char *active, json_t **out,
                        struct ethos_error *error)
 {
@@ -264,22 +261,21 @@ static int page_of_ids(struct op_call *call, const char *active, json_t **out,
     return code == ETHOS_OK ? pages_cut(call, out, "items", "id", LIST_PAGE, error) : code;
 }
 
-/* Each id becomes its row. */
+/* Replaces each id by its row. */
 static int replace_ids_by_rows(struct op_call *call, const char *active, json_t *items,
                                struct ethos_error *error)
 {
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < json_array_size(items); i++) {
+    for (size_t i = 0; i < json_array_size(items); i++) {
         const char *id = json_string_value(json_object_get(json_array_get(items, i), "id"));
         json_t *row = NULL;
-        code = personalities_row(call, id, active, &row, error);
-        if (code == ETHOS_OK && json_array_set_new(items, i, row) != 0)
-            code = err_nomem(error);
+        TRY(personalities_row(call, id, active, &row, error));
+        if (json_array_set_new(items, i, row) != 0)
+            return err_nomem(error);
     }
-    return code;
+    return ETHOS_OK;
 }
 
-/* Those that come with the program and are not in the home yet. */
+/* The built-in personalities that are not in the home yet. */
 static json_t *unused_builtins(struct op_call *call)
 {
     json_t *list = json_array();
@@ -293,29 +289,21 @@ static json_t *unused_builtins(struct op_call *call)
 static int run_list_personalities(struct op_call *call, struct op_result *result,
                                   struct ethos_error *error)
 {
-    struct ethos_turn *turn;
     const char *active;
-    json_t *json = NULL;
-    int code = open_active_turn(call, &active, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = page_of_ids(call, active, &json, error);
-    if (code == ETHOS_OK)
-        code = replace_ids_by_rows(call, active, json_object_get(json, "items"), error);
+    json_auto_t *json = NULL;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(open_active_turn(call, &active, &turn, error));
+    TRY(page_of_ids(call, active, &json, error));
+    TRY(replace_ids_by_rows(call, active, json_object_get(json, "items"), error));
     op_json_put(&json, "defaultId", json_string(active));
     op_json_put(&json, "builtIn", unused_builtins(call));
-    if (code == ETHOS_OK)
-        code = op_return(result, json, error);
-    else
-        json_decref(json);
-    ethos_turn_free(turn);
-    return code;
+    return op_return(result, json_incref(json), error);
 }
 
 int personalities_missing(const char *id, struct ethos_error *error)
 {
     return err_hint(error, err_set(error, ETHOS_NOTFOUND, "no such personality: %s", id),
-                    "ethos personality list shows what there is");
+                    "ethos personality list shows them");
 }
 
 int personalities_require(struct op_call *call, const char *id, bool exists,
@@ -331,10 +319,10 @@ int personalities_require(struct op_call *call, const char *id, bool exists,
     if (code != ETHOS_OK || found == exists || (exists && strcmp(id, "default") == 0))
         return code;
     return exists ? personalities_missing(id, error)
-                  : err_set(error, ETHOS_EXISTS, "there is a personality %s already", id);
+                  : err_set(error, ETHOS_EXISTS, "the personality %s already exists", id);
 }
 
-/* The same for one that is only read: it may have a memory and no directory, or come with the program. */
+/* The same for reading: a personality with memory but no directory, or a built-in one, will do. */
 static int require_readable(struct op_call *call, const char *id, struct ethos_error *error)
 {
     json_t *ids = NULL;
@@ -348,7 +336,7 @@ static int require_readable(struct op_call *call, const char *id, struct ethos_e
     return known ? ETHOS_OK : code;
 }
 
-/* ---- one of them --------------------------------------------------------------------------- */
+/* ---- one personality ----------------------------------------------------------------------- */
 
 int personalities_soul(struct op_call *call, const char *id, struct str *out,
                        struct ethos_error *error)
@@ -356,7 +344,7 @@ int personalities_soul(struct op_call *call, const char *id, struct str *out,
     return personalities_file(call, id, PERSONALITIES_SOUL, out, NULL, error);
 }
 
-/* What mcp.yaml says; NULL: there is no such file, or no memory. */
+/* The policy of mcp.yaml; NULL if there is no such file, or when out of memory. */
 static json_t *file_policy_json(struct op_call *call, const char *id)
 {
     struct str text;
@@ -368,7 +356,7 @@ static json_t *file_policy_json(struct op_call *call, const char *id)
     return policy;
 }
 
-/* {"servers": {name: {"tools": [...]}}} of what mcp.yaml says, else mcp_tools; null when neither does. */
+/* {"servers": {name: {"tools": [...]}}} from mcp.yaml, else from the setting mcp_tools; JSON null without either. */
 static json_t *policy_json(struct op_call *call, const char *id)
 {
     const struct config *home, *own;
@@ -449,7 +437,7 @@ static int run_show_personality(struct op_call *call, struct op_result *result,
     return code;
 }
 
-/* ---- the sheet ----------------------------------------------------------------------------- */
+/* ---- the character sheet ------------------------------------------------------------------- */
 
 static void append_code_list(struct str *out, const char *title, const json_t *list)
 {
@@ -461,7 +449,7 @@ static void append_code_list(struct str *out, const char *title, const json_t *l
         str_printf(out, "- `%s`\n", json_string_value(item));
 }
 
-/* Who this is, on one page: what it is for, how it speaks, what it may use. */
+/* Describes a personality on one page: purpose, soul, tools and memory. */
 static void print_sheet(const json_t *row, struct ethos_view soul, struct str *out)
 {
     const char *about = json_string_value(json_object_get(row, "description"));
@@ -507,7 +495,7 @@ static int run_show_sheet(struct op_call *call, struct op_result *result, struct
     return code;
 }
 
-/* ---- the active one ------------------------------------------------------------------------ */
+/* ---- use ----------------------------------------------------------------------------------- */
 
 static int create_builtin(struct op_call *call, struct ethos_error *error)
 {
@@ -525,13 +513,11 @@ static int run_use_personality(struct op_call *call, struct op_result *result,
     const struct settings_change change = {"personality", id};
     int code = require_readable(call, id, error);
     if (code == ETHOS_NOTFOUND)
-        err_hint(error, code, "make it: ethos personality create %s", id);
-    if (code == ETHOS_OK && unused_builtin(call, id))
-        code = create_builtin(call, error);
-    if (code == ETHOS_OK)
-        code = settings_write(call, "", &change, 1, result, error);
-    if (code != ETHOS_OK)
-        return code;
+        err_hint(error, code, "to create it: ethos personality create %s", id);
+    TRY(code);
+    if (unused_builtin(call, id))
+        TRY(create_builtin(call, error));
+    TRY(settings_write(call, "", &change, 1, result, error));
     return op_return_change(call, result, json_pack("{s:s}", "active", id), error);
 }
 
@@ -598,7 +584,7 @@ const struct op ops_personalities[] = {
     {"personalities.duplicate", "personality copy", "Copy a personality without its memory",
      "ethos personality copy engineer reviewer", duplicate_args, OP_OWNER, OP_WRITES,
      personalities_run_duplicate},
-    {"personalities.delete", "personality delete", "Delete a personality; its files are put aside",
+    {"personalities.delete", "personality delete", "Delete a personality; its files are moved away",
      "ethos personality delete engineer", one_args, OP_OWNER, OP_WRITES | OP_DESTRUCTIVE,
      personalities_run_delete},
     {"personalities.use", "personality use", "Switch to a personality",

@@ -1,8 +1,8 @@
 /*
- * personalities_edit.c: making, changing and putting aside personalities.
+ * personalities_edit.c: creates, changes, copies and deletes personalities.
  *
- * A personality is a directory: config.yaml, SOUL.md, and beside them its memory, which nothing here
- * touches. Deleting moves the directory to <home>/removed, as it is.
+ * A personality is a directory with config.yaml, SOUL.md and its memory, which nothing here changes. Deleting moves the
+ * whole directory to <home>/removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,11 +30,11 @@ static void format_personality_folder(const char *id, char out[PERSONALITIES_PAT
     snprintf(out, PERSONALITIES_PATH_SIZE, PERSONALITIES_FOLDER "/%s", id);
 }
 
-/* ---- one after the other ------------------------------------------------------------------- */
+/* ---- the lock ------------------------------------------------------------------------------ */
 
 /*
- * Holds back others who change personalities, until release. Whether it exists as it must is asked before,
- * so that a call in vain makes no home, and again: somebody may have been faster.
+ * Locks the personalities for a change. Whether the personality exists is checked before, so that a failing call
+ * creates no home, and again under the lock.
  */
 static int lock_personalities(struct op_call *call, const char *id, bool exists, int *out_lock,
                               struct ethos_error *error)
@@ -46,8 +46,10 @@ static int lock_personalities(struct op_call *call, const char *id, bool exists,
         return code;
     if (service_ephemeral(call->ethos)) {
         code = err_set(error, ETHOS_DENIED,
-                       PERSONALITIES_FOLDER "/%s/" CONFIG ": settings are not ephemeral", id);
-        return err_hint(error, code, "leave out --ephemeral-memory to change the real ones");
+                       PERSONALITIES_FOLDER "/%s/" CONFIG
+                                            ": settings cannot be changed in ephemeral memory",
+                       id);
+        return err_hint(error, code, "leave out --ephemeral-memory to change them");
     }
     code = service_open_home(call->ethos, true, &home, error);
     if (code != ETHOS_OK)
@@ -63,9 +65,9 @@ static void unlock_personalities(int lock)
         os_close(lock);
 }
 
-/* ---- both files, or none ------------------------------------------------------------------- */
+/* ---- all files, or none -------------------------------------------------------------------- */
 
-/* What a file was before; text is empty when there was none. */
+/* A file as it was before; its text is empty if there was none. */
 struct previous_file {
     const char *name;
     struct str text;
@@ -86,7 +88,7 @@ static int read_previous_file(int home, const char *folder, struct previous_file
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
-/* As it was, as far as that can be. */
+/* Restores the file, as far as possible. */
 static void restore_previous_file(int home, const char *folder, const struct previous_file *file)
 {
     char path[PERSONALITIES_PATH_SIZE + 16];
@@ -99,55 +101,45 @@ static void restore_previous_file(int home, const char *folder, const struct pre
 
 /* ---- whole texts --------------------------------------------------------------------------- */
 
-/* Files beside config.yaml that a call writes whole; the absent view: as it is. */
+/* Texts to write into the files beside config.yaml; absent: leave the file as it is. */
 struct personality_texts {
     struct ethos_view soul, toolset, mcp;
 };
 
-/* Writes a text, or in a dry run adds what would change to the result's. */
+/* Writes a text; a dry run appends the diff to the result's text. */
 static int write_personality_file(struct op_call *call, const char *id, const char *name,
                                   struct ethos_view text, struct op_result *result,
                                   struct ethos_error *error)
 {
-    int home;
-    struct str old;
+    CLEANUP_FD int home = -1;
     char folder[PERSONALITIES_PATH_SIZE];
     if (!text.data)
         return ETHOS_OK;
     format_personality_folder(id, folder);
+    CLEANUP_STR struct str old;
     str_init(&old, ETHOS_MAX_READ_BYTES);
-    int code = personalities_file(call, id, name, &old, NULL, error);
-    bool same = code == ETHOS_OK && view_eq(str_view(&old), text);
-    if (code == ETHOS_OK && call->dry_run && !same &&
-        diff_unified(str_view(&old), text, name, &result->text) != ETHOS_OK)
-        code = err_nomem(error);
-    if (code == ETHOS_OK && !call->dry_run && !same) {
-        code = service_open_home(call->ethos, true, &home, error);
-        if (code == ETHOS_OK) {
-            code = home_replace(home, folder, name, text, error);
-            os_close(home);
-        }
-    }
-    str_release(&old);
-    return code;
+    TRY(personalities_file(call, id, name, &old, NULL, error));
+    if (view_eq(str_view(&old), text))
+        return ETHOS_OK;
+    if (call->dry_run)
+        return diff_unified(str_view(&old), text, name, &result->text) ? err_nomem(error)
+                                                                       : ETHOS_OK;
+    TRY(service_open_home(call->ethos, true, &home, error));
+    return home_replace(home, folder, name, text, error);
 }
 
 static int write_personality_files(struct op_call *call, const char *id,
                                    const struct personality_texts *texts, struct op_result *result,
                                    struct ethos_error *error)
 {
-    int code = write_personality_file(call, id, PERSONALITIES_SOUL, texts->soul, result, error);
-    if (code == ETHOS_OK)
-        code = write_personality_file(call, id, PERSONALITIES_TOOLSET, texts->toolset, result,
-                                      error);
-    return code == ETHOS_OK
-               ? write_personality_file(call, id, PERSONALITIES_MCP, texts->mcp, result, error)
-               : code;
+    TRY(write_personality_file(call, id, PERSONALITIES_SOUL, texts->soul, result, error));
+    TRY(write_personality_file(call, id, PERSONALITIES_TOOLSET, texts->toolset, result, error));
+    return write_personality_file(call, id, PERSONALITIES_MCP, texts->mcp, result, error);
 }
 
 /* ---- toolset.yaml and mcp.yaml --------------------------------------------------------------- */
 
-/* What becomes of them, where they are; the views of struct personality_texts are of these. */
+/* The new texts of these files; `texts` points into the buffers. */
 struct extra_files {
     struct str toolset, mcp;
     struct personality_texts texts;
@@ -166,35 +158,33 @@ static void extra_files_release(struct extra_files *beside)
     str_release(&beside->mcp);
 }
 
-/* A text that may be empty is there all the same. */
+/* A view that is never absent, even if the text is empty. */
 static struct ethos_view present_view(const struct str *text)
 {
     return view_of(text->size ? text->data : "", text->size);
 }
 
-/* Members that a file of their own has go there, and are taken out. */
+/* If there is a toolset.yaml, moves the member "toolset" into it. */
 static int move_toolset_to_file(struct op_call *call, const char *id, json_t *members,
                                 struct extra_files *beside, struct ethos_error *error)
 {
-    struct str old;
     bool there = false;
-    json_t *none = json_array();
     const json_t *names = json_object_get(members, "toolset");
+    if (!names)
+        return ETHOS_OK;
+    CLEANUP_STR struct str old;
     str_init(&old, ETHOS_MAX_READ_BYTES);
-    int code = names ? personalities_file(call, id, PERSONALITIES_TOOLSET, &old, &there, error)
-                     : ETHOS_OK;
-    if (code == ETHOS_OK && there) {
-        code = toolset_edit(str_view(&old), json_is_null(names) ? none : names, &beside->toolset,
-                            error);
-        beside->texts.toolset = present_view(&beside->toolset);
-        json_object_del(members, "toolset");
-    }
-    json_decref(none);
-    str_release(&old);
-    return code;
+    TRY(personalities_file(call, id, PERSONALITIES_TOOLSET, &old, &there, error));
+    if (!there)
+        return ETHOS_OK;
+    json_auto_t *none = json_array();
+    TRY(toolset_edit(str_view(&old), json_is_null(names) ? none : names, &beside->toolset, error));
+    beside->texts.toolset = present_view(&beside->toolset);
+    json_object_del(members, "toolset");
+    return ETHOS_OK;
 }
 
-/* {server: [tools] or null} of what a call says: null for a server that it names and says no tools of. */
+/* {server: [tools] or null} from the arguments: null for a server that is named without tools. */
 static json_t *tools_json(const json_t *members, struct ethos_view old)
 {
     json_t *tools = json_object(), *server, *said = json_object_get(members, "mcp_tools");
@@ -216,37 +206,32 @@ static json_t *tools_json(const json_t *members, struct ethos_view old)
 static int move_mcp_tools_to_file(struct op_call *call, const char *id, json_t *members,
                                   struct extra_files *beside, struct ethos_error *error)
 {
-    struct str old;
     bool there = false;
+    if (!json_object_get(members, "mcp_tools"))
+        return ETHOS_OK;
+    CLEANUP_STR struct str old;
     str_init(&old, ETHOS_MAX_READ_BYTES);
-    int code = json_object_get(members, "mcp_tools")
-                   ? personalities_file(call, id, PERSONALITIES_MCP, &old, &there, error)
-                   : ETHOS_OK;
-    if (code == ETHOS_OK && there) {
-        json_t *tools = tools_json(members, str_view(&old));
-        code = tools ? mcp_policy_edit(str_view(&old), tools, &beside->mcp, error)
-                     : err_nomem(error);
-        beside->texts.mcp = present_view(&beside->mcp);
-        json_decref(tools);
-        json_object_del(members, "mcp_tools");
-    }
-    str_release(&old);
-    return code;
+    TRY(personalities_file(call, id, PERSONALITIES_MCP, &old, &there, error));
+    if (!there)
+        return ETHOS_OK;
+    json_auto_t *tools = tools_json(members, str_view(&old));
+    TRY(tools ? mcp_policy_edit(str_view(&old), tools, &beside->mcp, error) : err_nomem(error));
+    beside->texts.mcp = present_view(&beside->mcp);
+    json_object_del(members, "mcp_tools");
+    return ETHOS_OK;
 }
 
-/* ---- what a call says ---------------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------------------------- */
 
-/* A text of one line, or no change. */
+/* Adds a change of a one-line text, if the argument is given. */
 static int read_text_argument(const struct op_call *call, const char *name,
                               struct personality_changes *changes, struct ethos_error *error)
 {
-    const json_t *value = json_object_get(call->args, name);
-    json_t *members = value ? json_pack("{s:O}", name, (json_t *)value) : NULL;
-    int code = value && !members ? err_nomem(error) : ETHOS_OK;
-    if (code == ETHOS_OK && members)
-        code = personality_read(members, NULL, changes, error);
-    json_decref(members);
-    return code;
+    json_t *value = json_object_get(call->args, name);
+    if (!value)
+        return ETHOS_OK;
+    json_auto_t *members = json_pack("{s:O}", name, value);
+    return members ? personality_read(members, NULL, changes, error) : err_nomem(error);
 }
 
 static int read_fields(struct op_call *call, const struct config *own,
@@ -254,31 +239,30 @@ static int read_fields(struct op_call *call, const struct config *own,
                        struct ethos_error *error)
 {
     const char *id = op_string(call, "id");
-    json_t *members = NULL;
+    json_auto_t *members = NULL;
     struct ethos_view text = op_text(call, "fields");
-    int code = text.data ? json_parse(text, "fields", &members, error) : ETHOS_OK;
-    if (code == ETHOS_OK && json_is_object(members))
-        code = move_toolset_to_file(call, id, members, beside, error);
-    if (code == ETHOS_OK && json_is_object(members))
-        code = move_mcp_tools_to_file(call, id, members, beside, error);
-    if (code == ETHOS_OK && text.data)
-        code = personality_read(members, own, changes, error);
-    json_decref(members);
-    return code;
+    if (!text.data)
+        return ETHOS_OK;
+    TRY(json_parse(text, "fields", &members, error));
+    if (json_is_object(members)) {
+        TRY(move_toolset_to_file(call, id, members, beside, error));
+        TRY(move_mcp_tools_to_file(call, id, members, beside, error));
+    }
+    return personality_read(members, own, changes, error);
 }
 
-/* What the arguments change; own: what the file says now, or NULL. */
+/* Adds the changes of all arguments; own: the current settings, or NULL. */
 static int read_changes(struct op_call *call, const struct config *own,
                         struct personality_changes *changes, struct extra_files *beside,
                         struct ethos_error *error)
 {
     const char *name = op_string(call, "name"), *scope = op_string(call, "memoryScope");
-    int code = name ? personality_set(changes, "name", name, error) : ETHOS_OK;
-    if (code == ETHOS_OK)
-        code = read_text_argument(call, "description", changes, error);
-    if (code == ETHOS_OK && scope)
-        code = personality_set(changes, "memoryScope", scope, error);
-    return code == ETHOS_OK ? read_fields(call, own, changes, beside, error) : code;
+    if (name)
+        TRY(personality_set(changes, "name", name, error));
+    TRY(read_text_argument(call, "description", changes, error));
+    if (scope)
+        TRY(personality_set(changes, "memoryScope", scope, error));
+    return read_fields(call, own, changes, beside, error);
 }
 
 static int write_changes(struct op_call *call, const char *id,
@@ -290,7 +274,7 @@ static int write_changes(struct op_call *call, const char *id,
     return settings_write(call, folder, changes->items, changes->count, result, error);
 }
 
-/* Writes what changes; after a failure all files are as they were. */
+/* Writes all changes; restores all files after a failure. */
 static int write_files_or_restore(struct op_call *call, const char *id,
                                   const struct personality_changes *changes,
                                   const struct personality_texts *texts, struct op_result *result,
@@ -314,11 +298,11 @@ static int write_files_or_restore(struct op_call *call, const char *id,
     if (code == ETHOS_OK && changes->count > 0)
         code = write_changes(call, id, changes, result, error);
     if (code != ETHOS_OK && begun && home < 0)
-        service_open_home(call->ethos, false, &home, NULL); // it was made meanwhile
+        service_open_home(call->ethos, false, &home, NULL); // the call created it
     if (code != ETHOS_OK && begun && home >= 0) {
         for (size_t i = 0; i < FILES; i++)
             restore_previous_file(home, folder, &files[i]);
-        os_unlinkat(home, folder, AT_REMOVEDIR); // if it was made for them
+        os_unlinkat(home, folder, AT_REMOVEDIR); // if the call created it, it is empty now
     }
     for (size_t i = 0; i < FILES; i++)
         str_release(&files[i].text);
@@ -331,16 +315,14 @@ static int return_personality(struct op_call *call, const char *id, struct op_re
                               struct ethos_error *error)
 {
     json_t *row;
-    int code = personalities_row(call, id, NULL, &row, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(personalities_row(call, id, NULL, &row, error));
     return op_return_change(call, result, json_pack("{s:s, s:o}", "id", id, "personality", row),
                             error);
 }
 
 /* ---- create -------------------------------------------------------------------------------- */
 
-/* All settings of another but its name, whether or not anybody here knows them. */
+/* Copies all settings of another personality except its name, including unknown ones. */
 static int copy_settings(struct op_call *call, const char *id, struct personality_changes *changes,
                          struct ethos_error *error)
 {
@@ -356,7 +338,7 @@ static int copy_settings(struct op_call *call, const char *id, struct personalit
     return code;
 }
 
-/* The files beside its settings. */
+/* Copies toolset.yaml and mcp.yaml. */
 static int copy_files(struct op_call *call, const char *id, struct extra_files *out,
                       struct ethos_error *error)
 {
@@ -369,7 +351,7 @@ static int copy_files(struct op_call *call, const char *id, struct extra_files *
     return code;
 }
 
-/* Another's settings and files, as what a new one begins with; they live as long as soul. */
+/* Copies settings and files of another personality; they point into `soul` and `beside`. */
 static int copy_personality(struct op_call *call, const char *id,
                             struct personality_changes *changes, struct extra_files *beside,
                             struct str *soul, struct ethos_error *error)
@@ -393,7 +375,7 @@ static int copy_builtin(const struct builtin_personality *from, struct personali
     return personality_set(changes, "description", from->description, error);
 }
 
-/* What a new one begins with: the one that is named, else what comes with the program under its id. */
+/* Starts with the personality named by "from", or with the built-in one that has the new id. */
 static int start_from_template(struct op_call *call, struct personality_changes *changes,
                                struct extra_files *beside, struct str *soul,
                                struct ethos_error *error)
@@ -513,7 +495,7 @@ static int refuse_active(struct op_call *call, const char *id, struct ethos_erro
     if (code != ETHOS_OK || strcmp(config_get(home, NULL, "personality"), id) != 0)
         return code;
     code = err_set(error, ETHOS_DENIED, "%s is the active personality", id);
-    return err_hint(error, code, "make another one active first: ethos personality use ID");
+    return err_hint(error, code, "switch to another one first: ethos personality use ID");
 }
 
 /* 0, or -1 and errno. */
@@ -528,7 +510,7 @@ static int sync_folder(int home, const char *path)
     return failed;
 }
 
-/* Moves the directory; *out_path, its new place below the home, says where to. */
+/* Moves the directory to removed/; *out_path is its new path below the home. */
 static int move_to_removed(struct op_call *call, int home, const char *id,
                            char out_path[PERSONALITIES_PATH_SIZE], struct ethos_error *error)
 {
@@ -548,26 +530,21 @@ static int move_to_removed(struct op_call *call, int home, const char *id,
         return sync_folder(home, REMOVED) == 0 && sync_folder(home, PERSONALITIES_FOLDER) == 0
                    ? ETHOS_OK
                    : err_errno(error, errno, out_path);
-    int code = errno == EEXIST ? err_set(error, ETHOS_EXISTS, "%s is there already", out_path)
+    int code = errno == EEXIST ? err_set(error, ETHOS_EXISTS, "%s already exists", out_path)
                                : err_errno(error, errno, out_path);
-    os_unlinkat(home, REMOVED, AT_REMOVEDIR); // if there is nothing in it
+    os_unlinkat(home, REMOVED, AT_REMOVEDIR); // succeeds only if it is empty
     return code;
 }
 
 static int delete_personality(struct op_call *call, const char *id, struct op_result *result,
                               struct ethos_error *error)
 {
-    int home;
+    CLEANUP_FD int home = -1;
     char path[PERSONALITIES_PATH_SIZE], kept[PATH_MAX];
-    int code = service_open_home(call->ethos, false, &home, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_open_home(call->ethos, false, &home, error));
     if (home < 0)
         return personalities_missing(id, error);
-    code = move_to_removed(call, home, id, path, error);
-    os_close(home);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(move_to_removed(call, home, id, path, error));
     snprintf(kept, sizeof kept, "%s/%s", service_home(call->ethos), path);
     if (call->dry_run)
         str_printf(&result->text, "would move the files of %s to %s\n", id, kept);

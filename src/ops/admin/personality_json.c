@@ -1,5 +1,5 @@
 /*
- * personality_json.c: the members of a personality: a config.yaml on one side, JSON on the other.
+ * personality_json.c: converts the members of a personality between config.yaml and JSON.
  */
 #include "ops/admin/personality_json.h"
 
@@ -23,7 +23,7 @@ enum field_kind {
     JSON /* any value */
 };
 
-/* Always: told as null when it is not set; the others are left out. */
+/* A member with `always` is null if it is not set; the others are omitted. */
 static const struct member_field {
     const char *path;
     enum field_kind kind;
@@ -81,7 +81,7 @@ static const struct member_field *find_member_field(const char *path)
     return NULL;
 }
 
-/* Whether members stand below a name. */
+/* Whether a name is the prefix of members. */
 static bool has_members_below(const char *path)
 {
     size_t size = strlen(path);
@@ -106,7 +106,7 @@ static json_t *list_json(const char *value, const char *separators)
     return list;
 }
 
-/* What a value says, JSON null when it says nothing that fits. NULL without memory. */
+/* The value as JSON; JSON null if it does not fit the kind. NULL when out of memory. */
 static json_t *value_json(enum field_kind kind, const char *value)
 {
     json_t *json = NULL;
@@ -128,7 +128,7 @@ static json_t *value_json(enum field_kind kind, const char *value)
     return json_parse(view_str(value), "", &json, NULL) == ETHOS_OK ? json : json_null();
 }
 
-/* Puts a value below a dotted path, making the objects on the way. Takes it. */
+/* Sets a value at a dotted path, creating the objects on the way. Takes the value. */
 static void set_at_path(json_t **root, const char *path, json_t *value)
 {
     char name[PATH_SIZE];
@@ -144,7 +144,7 @@ static void set_at_path(json_t **root, const char *path, json_t *value)
     op_json_put(root, name, own);
 }
 
-/* The members below a prefix, whatever they are called. */
+/* All settings below a prefix, as an object. */
 static json_t *names_json(const char *path, const struct config *own)
 {
     json_t *names = NULL;
@@ -164,16 +164,16 @@ static void set_field_member(json_t **json, const struct member_field *field,
                              const struct config *own)
 {
     const char *value = config_own(own, field->path);
-    json_t *told = field->kind == NAMES ? (own ? names_json(field->path, own) : NULL)
-                   : value              ? value_json(field->kind, value)
-                                        : json_null();
-    bool clear = told ? json_is_null(told) : field->kind == NAMES;
+    json_t *json_value = field->kind == NAMES ? (own ? names_json(field->path, own) : NULL)
+                         : value              ? value_json(field->kind, value)
+                                              : json_null();
+    bool clear = json_value ? json_is_null(json_value) : field->kind == NAMES;
     bool kept = strchr(field->path, '.') == NULL && field->always;
     bool taken = json_is_object(json_object_get(*json, field->path));
     if (clear && (!kept || taken))
-        json_decref(told);
+        json_decref(json_value);
     else
-        set_at_path(json, field->path, told);
+        set_at_path(json, field->path, json_value);
 }
 
 json_t *personality_json(const char *id, const struct config *own)
@@ -221,7 +221,7 @@ static int refuse_value(const char *path, const char *why, struct ethos_error *e
     return err_set(error, ETHOS_INVALID, "%s: must be %s", path, why);
 }
 
-/* One line without control characters. */
+/* Whether the text has no line feed and no other control character. */
 static bool is_one_line(struct ethos_view text)
 {
     for (size_t i = 0; i < text.size; i++)
@@ -248,7 +248,7 @@ static int print_text_list(const char *path, const json_t *value, struct str *ou
     return ETHOS_OK;
 }
 
-/* The text of a value in the file. */
+/* Appends the value as it is written to the file. */
 static int print_value(const struct member_field *field, const json_t *value, struct str *out,
                        struct ethos_error *error)
 {
@@ -275,59 +275,54 @@ static int print_value(const struct member_field *field, const json_t *value, st
     return ETHOS_OK;
 }
 
-/* A backend is code: one that is a file may be named at the machine only. */
+/* A backend is code, so one that is a file can be configured only on the machine itself. */
 static int check_provider(const char *path, const char *value, struct ethos_error *error)
 {
     if (strcmp(path, "memory.provider") != 0 || !strchr(value, '/'))
         return ETHOS_OK;
-    int code = err_set(error, ETHOS_DENIED, "memory.provider: a file cannot be named here");
+    int code = err_set(error, ETHOS_DENIED, "memory.provider: a file is not allowed here");
     return err_hint(error, code, "set it in the config.yaml of the personality");
 }
 
 static int set_value(const char *path, const struct member_field *field, const json_t *value,
                      struct personality_changes *changes, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, ETHOS_MAX_YAML_BYTES);
-    int code = print_value(field, value, &text, error);
-    if (code == ETHOS_OK && str_code(&text) == ETHOS_LIMIT)
-        code = err_set(error, ETHOS_LIMIT, "%s: too long", path);
-    else if (code == ETHOS_OK && str_code(&text) != ETHOS_OK)
-        code = err_nomem(error);
-    if (code == ETHOS_OK)
-        code = check_provider(path, text.data, error);
+    TRY(print_value(field, value, &text, error));
+    if (str_code(&text) == ETHOS_LIMIT)
+        return err_set(error, ETHOS_LIMIT, "%s: too long", path);
+    if (str_code(&text) != ETHOS_OK)
+        return err_nomem(error);
+    TRY(check_provider(path, text.data, error));
     bool clear = json_is_null(value) ||
                  (text.size == 0 && field->kind != LIST && field->kind != WORDS);
-    if (code == ETHOS_OK)
-        code = personality_set(changes, path, clear ? NULL : text.data, error);
-    str_release(&text);
-    return code;
+    return personality_set(changes, path, clear ? NULL : text.data, error);
 }
 
-/* What stands at a path in the file, below it, or both, is cleared. */
+/* Clears the setting at a path, those below it, or both. */
 enum { CLEAR_ITSELF = 1, CLEAR_BELOW = 2 };
 
 static int clear_path(const char *path, unsigned what, const struct config *own,
                       struct personality_changes *changes, struct ethos_error *error)
 {
     size_t size = strlen(path);
-    int code = ETHOS_OK;
-    for (size_t i = 0; own && code == ETHOS_OK && i < own->table.count; i++) {
+    for (size_t i = 0; own && i < own->table.count; i++) {
         const char *key = own->table.pairs[i].key;
         bool starts = strncmp(key, path, size) == 0;
         if (starts && ((key[size] == 0 && (what & CLEAR_ITSELF)) ||
                        (key[size] == '.' && (what & CLEAR_BELOW))))
-            code = personality_set(changes, key, NULL, error);
+            TRY(personality_set(changes, key, NULL, error));
     }
-    return code;
+    return ETHOS_OK;
 }
 
 static int read_members(const char *above, const json_t *members, const struct config *own,
                         struct personality_changes *changes, struct ethos_error *error);
 
 /*
- * Members of an object that are not said stay as they are, also those that nobody here knows. What is a value of
- * its own, a model by task or voices by language, is replaced whole; null clears all of it.
+ * Members that are not given stay as they are, including unknown ones. An object that is one value (a model by task,
+ * voices by language) is replaced as a whole; null clears it.
  */
 static int read_object_member(const char *path, const json_t *value, const struct config *own,
                               struct personality_changes *changes, struct ethos_error *error)
@@ -354,23 +349,21 @@ static int read_member(const char *path, const json_t *value, const struct confi
     return code == ETHOS_OK ? set_value(path, field, value, changes, error) : code;
 }
 
-/* Members of an object whose names are free. */
+/* Reads the members of an object that may have any names. */
 static int read_free_names(const char *above, const json_t *members,
                            const struct member_field *field, struct personality_changes *changes,
                            struct ethos_error *error)
 {
     const char *name;
     json_t *value;
-    int code = ETHOS_OK;
     json_object_foreach ((json_t *)members, name, value) {
         char path[PATH_SIZE];
         int size = snprintf(path, sizeof path, "%s.%s", above, name);
-        if (code == ETHOS_OK && (!scope_id_ok(view_str(name)) || size >= (int)sizeof path))
-            code = refuse_value(above, "names of letters, digits, - and _", error);
-        if (code == ETHOS_OK)
-            code = set_value(path, field, value, changes, error);
+        if (!scope_id_ok(view_str(name)) || size >= (int)sizeof path)
+            return refuse_value(above, "names of letters, digits, - and _", error);
+        TRY(set_value(path, field, value, changes, error));
     }
-    return code;
+    return ETHOS_OK;
 }
 
 static int read_members(const char *above, const json_t *members, const struct config *own,
@@ -379,18 +372,16 @@ static int read_members(const char *above, const json_t *members, const struct c
     const char *name;
     json_t *value;
     const struct member_field *free_names = find_member_field(above);
-    int code = ETHOS_OK;
     if (free_names && free_names->kind == NAMES)
         return read_free_names(above, members, free_names, changes, error);
     json_object_foreach ((json_t *)members, name, value) {
         char path[PATH_SIZE];
         int size = snprintf(path, sizeof path, "%s%s%s", above, *above ? "." : "", name);
-        if (code == ETHOS_OK && size >= (int)sizeof path)
-            code = err_set(error, ETHOS_INVALID, "unknown member %.100s...", path);
-        if (code == ETHOS_OK)
-            code = read_member(path, value, own, changes, error);
+        if (size >= (int)sizeof path)
+            return err_set(error, ETHOS_INVALID, "unknown member %.100s...", path);
+        TRY(read_member(path, value, own, changes, error));
     }
-    return code;
+    return ETHOS_OK;
 }
 
 int personality_read(const json_t *members, const struct config *own,

@@ -1,6 +1,6 @@
 /*
- * status.c: what uses this memory, what of it is in prompts, when it was read and written, what needs a person. Put
- * together from other operations.
+ * status.c: the operation admin.status: which agents use this memory, how much of it prompts show, when it was last read
+ * and written, and what needs a decision. It combines the results of other operations.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,10 +20,10 @@
 #include "ops/admin/status.h"
 #include "ops/tables.h"
 
-#define RECENT 100 /* changes that are looked at for who wrote last */
+#define RECENT 100 /* changes searched for the last one of each agent */
 #define URL_SIZE 512
 
-/* Runs an operation for its JSON; takes args. */
+/* Runs another operation and gives its JSON; takes args. */
 static int run_inner_op(const struct op_call *call, const char *name, json_t *args, json_t **out,
                         struct ethos_error *error)
 {
@@ -44,7 +44,7 @@ static int run_inner_op(const struct op_call *call, const char *name, json_t *ar
 
 /* ---- agents ---------------------------------------------------------------------------------- */
 
-/* The newest change of an actor whose name begins so: codex is codex-mcp-client where it uses the tools. */
+/* The newest change of an actor whose name starts so: codex is codex-mcp-client when it uses the tools. */
 static const json_t *find_last_change(const json_t *changes, const char *actor)
 {
     size_t index;
@@ -59,12 +59,10 @@ static int add_agents(const struct op_call *call, const json_t *changes, json_t 
                       struct ethos_error *error)
 {
     size_t index;
-    json_t *rows, *row, *list = json_array();
-    int code = install_list(&rows, error);
-    if (code != ETHOS_OK) {
-        json_decref(list);
-        return code;
-    }
+    json_auto_t *rows = NULL;
+    json_t *row, *list = NULL;
+    TRY(install_list(&rows, error));
+    list = json_array();
     json_array_foreach (rows, index, row) {
         const char *name = json_string_value(json_object_get(row, "agent"));
         const json_t *change = find_last_change(changes, name);
@@ -74,7 +72,6 @@ static int add_agents(const struct op_call *call, const json_t *changes, json_t 
                     change ? json_incref(json_object_get(change, "time")) : json_null());
         op_json_push(&list, own);
     }
-    json_decref(rows);
     op_json_put(status, "agents", list);
     return ETHOS_OK;
 }
@@ -96,19 +93,16 @@ static json_t *find_server(const struct op_call *call)
     return op_json_string(runs ? url : NULL);
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the operation ---------------------------------------------------------------------------- */
 
 static int add_prompt(const struct op_call *call, json_t **status, struct ethos_error *error)
 {
-    json_t *shown;
-    int code = run_inner_op(call, "memory.list", json_object(), &shown, error);
-    if (code != ETHOS_OK)
-        return code;
     static const char *const names[] = {"personality", "user",    "backend", "chars",
                                         "budget",      "omitted", "hooks"};
+    json_auto_t *shown = NULL;
+    TRY(run_inner_op(call, "memory.list", json_object(), &shown, error));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         op_json_put(status, names[i], json_incref(json_object_get(shown, names[i])));
-    json_decref(shown);
     return ETHOS_OK;
 }
 
@@ -122,10 +116,10 @@ static int add_folder(const struct op_call *call, json_t **status)
                                              "notes", json_object_get(where, "notes"))
                                  : json_null());
     json_decref(where);
-    return code == ETHOS_NOMEM ? code : ETHOS_OK; // outside of any project there is none
+    return code == ETHOS_NOMEM ? code : ETHOS_OK; // there may be no project
 }
 
-/* What a list has rows of needs a person. */
+/* Lists whose rows need a decision. */
 static const struct counted_need {
     const char *operation, *rows, *one, *many, *remedy;
 } counted_needs[] = {
@@ -138,65 +132,50 @@ static const struct counted_need {
 static int add_counted_need(const struct op_call *call, const struct counted_need *need,
                             json_t **needs, struct ethos_error *error)
 {
-    json_t *list;
-    int code = run_inner_op(call, need->operation, json_object(), &list, error);
-    if (code != ETHOS_OK)
-        return code;
+    json_auto_t *list = NULL;
+    TRY(run_inner_op(call, need->operation, json_object(), &list, error));
     size_t count = json_array_size(json_object_get(list, need->rows));
     if (count > 0)
         op_json_push(needs,
                      json_pack("{s:o, s:s}", "problem",
                                json_sprintf("%zu %s", count, count == 1 ? need->one : need->many),
                                "remedy", need->remedy));
-    json_decref(list);
     return ETHOS_OK;
 }
 
-/* What doctor would say without asking anybody. */
+/* Adds pending decisions, and the findings of doctor. */
 static int add_needs(const struct op_call *call, json_t **status, struct ethos_error *error)
 {
     size_t index;
-    json_t *health, *finding, *needs = json_array();
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < sizeof counted_needs / sizeof *counted_needs; i++)
-        code = add_counted_need(call, &counted_needs[i], &needs, error);
-    if (code == ETHOS_OK)
-        code = run_inner_op(call, "meta.health", json_object(), &health, error);
-    if (code == ETHOS_OK) {
-        json_array_foreach (json_object_get(health, "findings"), index, finding)
-            op_json_push(&needs, json_incref(finding));
-        json_decref(health);
-    }
-    op_json_put(status, "needs", needs);
-    return code;
+    json_auto_t *needs = json_array();
+    json_auto_t *health = NULL;
+    json_t *finding;
+    for (size_t i = 0; i < sizeof counted_needs / sizeof *counted_needs; i++)
+        TRY(add_counted_need(call, &counted_needs[i], &needs, error));
+    TRY(run_inner_op(call, "meta.health", json_object(), &health, error));
+    json_array_foreach (json_object_get(health, "findings"), index, finding)
+        op_json_push(&needs, json_incref(finding));
+    op_json_put(status, "needs", json_incref(needs));
+    return ETHOS_OK;
 }
 
 static int run_status(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    json_t *timeline = NULL;
-    json_t *status = json_pack("{s:s, s:o}", "version", ethos_version(), "home",
-                               op_json_string(service_home(call->ethos)));
-    int code = run_inner_op(call, "memory.timeline", json_pack("{s:i}", "limit", RECENT), &timeline,
-                            error);
+    json_auto_t *timeline = NULL;
+    json_auto_t *status = json_pack("{s:s, s:o}", "version", ethos_version(), "home",
+                                    op_json_string(service_home(call->ethos)));
+    TRY(run_inner_op(call, "memory.timeline", json_pack("{s:i}", "limit", RECENT), &timeline,
+                     error));
     const json_t *changes = json_object_get(timeline, "items");
-    if (code == ETHOS_OK)
-        code = add_prompt(call, &status, error);
-    if (code == ETHOS_OK && add_folder(call, &status) != ETHOS_OK)
-        code = err_nomem(error);
-    if (code == ETHOS_OK)
-        code = add_agents(call, changes, &status, error);
-    if (code == ETHOS_OK)
-        code = add_needs(call, &status, error);
-    if (code == ETHOS_OK) {
-        json_t *last = json_array_get(changes, 0);
-        op_json_put(&status, "lastChange", last ? json_incref(last) : json_null());
-        op_json_put(&status, "server", find_server(call));
-    }
-    json_decref(timeline);
-    if (code == ETHOS_OK)
-        return op_return(result, status, error);
-    json_decref(status);
-    return code;
+    json_t *last = json_array_get(changes, 0);
+    TRY(add_prompt(call, &status, error));
+    if (add_folder(call, &status) != ETHOS_OK)
+        return err_nomem(error);
+    TRY(add_agents(call, changes, &status, error));
+    TRY(add_needs(call, &status, error));
+    op_json_put(&status, "lastChange", last ? json_incref(last) : json_null());
+    op_json_put(&status, "server", find_server(call));
+    return op_return(result, json_incref(status), error);
 }
 
 bool op_home_exists(const char *home)

@@ -1,12 +1,12 @@
 /*
- * status.h: what the command line asks before it shows the status by itself.
+ * status.h: whether there is a home, for `ethos` without arguments.
  */
 #ifndef ETHOS_OPS_ADMIN_STATUS_H
 #define ETHOS_OPS_ADMIN_STATUS_H
 
 #include <stdbool.h>
 
-/* Whether there is a home (NULL: by the environment). */
+/* Whether the home (NULL: that of the environment) exists. */
 bool op_home_exists(const char *home);
 
 #endif

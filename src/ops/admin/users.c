@@ -1,5 +1,5 @@
 /*
- * users.c: the operations users.*: who is known, and which identities are one person.
+ * users.c: the operations users.*: the people this memory knows, and their identities on platforms.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,17 +22,12 @@
 
 static int load_map(struct op_call *call, struct identity_map *out, struct ethos_error *error)
 {
-    int dir;
-    int code = service_open_root(call->ethos, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = identity_load(dir, out, error);
-    if (dir >= 0)
-        os_close(dir);
-    return code;
+    CLEANUP_FD int dir = -1;
+    TRY(service_open_root(call->ethos, false, &dir, error));
+    return identity_load(dir, out, error);
 }
 
-/* The members of an entry that every reader may rely on. */
+/* An entry as a row; members that it lacks are null. */
 static json_t *identity_row(const json_t *entry, bool local)
 {
     static const char *const members[] = {"userId", "platform", "platformUserId", "displayLabel",
@@ -46,7 +41,7 @@ static json_t *identity_row(const json_t *entry, bool local)
     return row;
 }
 
-/* Every entry with a usable id, or those of one user. */
+/* The rows of all entries with a valid id, or only those of one user. */
 static json_t *identity_rows(const struct identity_map *map, const char *local, const char *only)
 {
     json_t *rows = json_array();
@@ -85,7 +80,7 @@ static json_t *user_id_set(const json_t *rows)
     return users;
 }
 
-/* Where the row of a user belongs, whatever order a directory has. */
+/* Where to insert the row of a user, so that rows without identity are sorted. */
 static size_t find_row_position(const struct user_rows *remembered, const char *user)
 {
     size_t low = remembered->first, high = json_array_size(remembered->rows);
@@ -100,7 +95,7 @@ static size_t find_row_position(const struct user_rows *remembered, const char *
     return low;
 }
 
-/* Somebody whom another machine has met: who that is elsewhere is written down there. */
+/* Adds a user with memory but no identity in this home, such as one added by another machine. */
 static int add_remembered_user(void *arg, struct ethos_provider *provider, const char *scope)
 {
     struct user_rows *remembered = arg;
@@ -119,7 +114,7 @@ static int add_remembered_user(void *arg, struct ethos_provider *provider, const
     return remembered->users ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* A person whose profile is here, written with --user or by another machine that keeps its memory here. */
+/* Adds a user with a profile in this home, written with --user or by another machine. */
 static int add_profile(void *arg, const char *name)
 {
     struct profile_rows *profiles = arg;
@@ -139,20 +134,18 @@ static int add_profiles(struct op_call *call, struct user_rows *remembered,
                         struct ethos_error *error)
 {
     struct profile_rows profiles = {.remembered = remembered};
-    int root;
-    int code = service_open_root(call->ethos, false, &root, error);
-    if (code != ETHOS_OK || root < 0)
-        return code;
-    profiles.dir = os_open_beneath(root, USERS, O_RDONLY | O_DIRECTORY, 0);
-    if (profiles.dir >= 0 ? os_list(profiles.dir, add_profile, &profiles) != 0 : errno != ENOENT)
-        code = err_errno(error, errno, USERS);
-    if (profiles.dir >= 0)
-        os_close(profiles.dir);
-    os_close(root);
-    return code;
+    CLEANUP_FD int root = -1;
+    TRY(service_open_root(call->ethos, false, &root, error));
+    if (root < 0)
+        return ETHOS_OK;
+    CLEANUP_FD int dir = os_open_beneath(root, USERS, O_RDONLY | O_DIRECTORY, 0);
+    profiles.dir = dir;
+    if (dir >= 0 ? os_list(dir, add_profile, &profiles) != 0 : errno != ENOENT)
+        return err_errno(error, errno, USERS);
+    return ETHOS_OK;
 }
 
-/* One page of the identities that an answer has; a person may have several, and doctor finds repeated ones. */
+/* Leaves one page of identities. */
 static int cut_identities(const struct op_call *call, json_t **json, const char *name,
                           struct ethos_error *error)
 {
@@ -244,30 +237,23 @@ static json_t *pair_json(const struct op_call *call, const char *user)
                      user);
 }
 
-/* Writes the map; with preview, only what would change in it. */
+/* Records an identity in the map; with a preview, only appends the diff to it. */
 static int write_pair(struct op_call *call, const char *user, bool relink, struct str *preview,
                       struct ethos_error *error)
 {
-    int dir;
-    int code = service_open_root(call->ethos, !preview, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = identity_record(dir, op_string(call, "platform"), op_string(call, "platformUserId"),
+    CLEANUP_FD int dir = -1;
+    TRY(service_open_root(call->ethos, !preview, &dir, error));
+    return identity_record(dir, op_string(call, "platform"), op_string(call, "platformUserId"),
                            user, relink, service_now_ms(call->ethos), preview, error);
-    if (dir >= 0)
-        os_close(dir);
-    return code;
 }
 
-/* Rehearses first, so that what is refused or changes nothing makes no directory either. */
+/* Previews first, so that a call that is refused or changes nothing creates no directory. */
 static int record_pair(struct op_call *call, const char *user, bool relink,
                        struct op_result *result, struct ethos_error *error)
 {
-    int code = write_pair(call, user, relink, &result->text, error);
-    if (code == ETHOS_OK && result->text.size > 0 && !call->dry_run)
-        code = write_pair(call, user, relink, NULL, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(write_pair(call, user, relink, &result->text, error));
+    if (result->text.size > 0 && !call->dry_run)
+        TRY(write_pair(call, user, relink, NULL, error));
     return op_return_change(call, result, pair_json(call, user), error);
 }
 
@@ -283,24 +269,24 @@ static int run_resolve_user(struct op_call *call, struct op_result *result,
     code = identity_resolve(&map, op_string(call, "platform"), op_string(call, "platformUserId"),
                             user, &known, error);
     identity_release(&map);
-    if (code == ETHOS_OK && known) // answered even by the copy of a damaged map
+    if (code == ETHOS_OK && known) // works even if the map is damaged
         return op_return_change(call, result, pair_json(call, user), error);
     return code == ETHOS_OK ? record_pair(call, user, false, result, error) : code;
 }
 
 /* ---- link ------------------------------------------------------------------------------------ */
 
-/* The profile of whom an identity was so far, and what another one lacks of it. */
+/* The former user of an identity, and the lines of its profile that the new user's lacks. */
 struct profile_merge {
-    char from[ETHOS_MAX_ID + 1]; /* "": there is nobody whose profile could be merged */
+    char from[ETHOS_MAX_ID + 1]; /* "": there is no profile to merge */
     struct str missing;
     size_t lines;
-    struct str diff; /* of a rehearsal */
+    struct str diff; /* of a dry run */
 };
 
 /*
- * Whom the identity means now, or by itself once it is linked. Somebody who has other names as well
- * keeps the profile.
+ * Finds the user of the identity now or, if it is linked already, the user that it would have by itself. A user with
+ * other identities keeps the profile.
  */
 static int find_former_user(struct op_call *call, struct profile_merge *merging,
                             struct ethos_error *error)
@@ -335,34 +321,30 @@ static int read_profile(struct op_call *call, const char *user, struct ethos_fil
                         struct ethos_error *error)
 {
     static const struct ethos_target profile = {"user", NULL, NULL};
-    struct ethos_turn *turn;
-    int code = open_turn_of_user(call, user, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = ethos_read(turn, &profile, out, error);
-    ethos_turn_free(turn);
-    return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(open_turn_of_user(call, user, &turn, error));
+    return ethos_read(turn, &profile, out, error);
 }
 
-/* What the other profile lacks of the former one's. */
+/* Finds the lines of the former profile that the new user's lacks. */
 static int find_missing_lines(struct op_call *call, struct profile_merge *merging,
                               struct ethos_error *error)
 {
-    struct ethos_file *from = NULL, *into = NULL;
+    CLEANUP_FILE struct ethos_file *from = NULL;
+    CLEANUP_FILE struct ethos_file *into = NULL;
     str_clear(&merging->missing);
     merging->lines = 0;
     if (!*merging->from)
         return ETHOS_OK;
-    int code = read_profile(call, merging->from, &from, error);
-    if (code == ETHOS_OK && from->text)
-        code = read_profile(call, op_string(call, "userId"), &into, error);
-    if (code == ETHOS_OK && from->text && strcmp(from->scope, into->scope) != 0 &&
+    TRY(read_profile(call, merging->from, &from, error));
+    if (!from->text)
+        return ETHOS_OK;
+    TRY(read_profile(call, op_string(call, "userId"), &into, error));
+    if (strcmp(from->scope, into->scope) != 0 &&
         profile_missing(view_of(from->text, from->size), view_of(into->text, into->size),
                         &merging->missing, &merging->lines) != ETHOS_OK)
-        code = err_nomem(error);
-    ethos_file_free(from);
-    ethos_file_free(into);
-    return code;
+        return err_nomem(error);
+    return ETHOS_OK;
 }
 
 static void append_merge_diff(void *arg, const struct ethos_outcome *outcome)
@@ -372,7 +354,7 @@ static void append_merge_diff(void *arg, const struct ethos_outcome *outcome)
         str_adds(&merging->diff, outcome->diff);
 }
 
-/* The lines are added as any others: history has them, and undo takes them back. */
+/* Adds the missing lines as an ordinary update, with history and undo. */
 static int merge_profile(struct op_call *call, struct profile_merge *merging,
                          struct ethos_error *error)
 {
@@ -384,16 +366,12 @@ static int merge_profile(struct op_call *call, struct profile_merge *merging,
                                                               : 0,
                                        .each = append_merge_diff,
                                        .arg = merging};
-    struct ethos_turn *turn;
-    int code = open_turn_of_user(call, op_string(call, "userId"), &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = ethos_sync(turn, &update, 1, &how, error);
-    ethos_turn_free(turn);
-    return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(open_turn_of_user(call, op_string(call, "userId"), &turn, error));
+    return ethos_sync(turn, &update, 1, &how, error);
 }
 
-/* What was written to the former profile until the link was there is merged, too. */
+/* Merges lines that were added to the former profile before the link was recorded. */
 static int merge_late_lines(struct op_call *call, struct profile_merge *merging,
                             struct ethos_error *error)
 {
@@ -406,8 +384,8 @@ static int merge_late_lines(struct op_call *call, struct profile_merge *merging,
 }
 
 /*
- * Merges first: one who is ended between the two finds by the former id, when the command is repeated, that nothing is
- * missing, and links. Nothing is added twice.
+ * Merges, then links. If the process dies in between, repeating the command finds nothing missing and links, so nothing
+ * is added twice.
  */
 static int link_pair(struct op_call *call, struct profile_merge *merging, struct op_result *result,
                      struct ethos_error *error)
@@ -433,7 +411,7 @@ static int run_link(struct op_call *call, struct op_result *result, struct ethos
     struct profile_merge merging = {.lines = 0};
     str_init(&merging.missing, ETHOS_MAX_STORE_BYTES);
     str_init(&merging.diff, ETHOS_MAX_STORE_BYTES);
-    // what is refused changes no profile either
+    // a call that is refused must not change a profile
     int code = write_pair(call, op_string(call, "userId"), true, &merging.diff, error);
     str_clear(&merging.diff);
     if (code == ETHOS_OK)
@@ -449,25 +427,20 @@ static int run_link(struct op_call *call, struct op_result *result, struct ethos
 
 /* ---- unlink ---------------------------------------------------------------------------------- */
 
-/* Somebody who has no identity any more: what is left is told, with the way back. */
+/* Reports what is left of a user who has no identity any more. */
 static int add_left_profile(struct op_call *call, const char *user, struct op_result *result,
                             struct ethos_error *error)
 {
-    struct ethos_file *profile = NULL;
-    int code = read_profile(call, user, &profile, error);
-    if (code == ETHOS_OK) {
-        op_json_put(&result->json, "leftUserId", json_string(user));
-        op_json_put(&result->json, "profile", op_json_string(profile->text ? profile->path : NULL));
-        op_json_put(&result->json, "bytes", json_integer((json_int_t)profile->size));
-        code = result->json ? ETHOS_OK : err_nomem(error);
-    }
-    ethos_file_free(profile);
-    return code;
+    CLEANUP_FILE struct ethos_file *profile = NULL;
+    TRY(read_profile(call, user, &profile, error));
+    op_json_put(&result->json, "leftUserId", json_string(user));
+    op_json_put(&result->json, "profile", op_json_string(profile->text ? profile->path : NULL));
+    op_json_put(&result->json, "bytes", json_integer((json_int_t)profile->size));
+    return result->json ? ETHOS_OK : err_nomem(error);
 }
 
 /*
- * What the person has stays with the person; the identity begins anew under its own id. One that is not
- * linked to others has that already.
+ * The user keeps the profile; the identity gets its own user id again.
  */
 static int run_unlink(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {

@@ -1,5 +1,5 @@
 /*
- * change_json.c: a recorded change as JSON.
+ * change_json.c: recorded changes as JSON, and the diff between two versions.
  */
 #include "ops/memory/change_json.h"
 
@@ -41,7 +41,7 @@ static json_t *numbers_json(const char *numbers)
 struct line_counts {
     json_int_t added, removed;
     char marker;
-    struct ethos_view line; /* the first that came and is not blank, else the first that went */
+    struct ethos_view line; /* the first added line that is not blank, else the first removed one */
 };
 
 static void count_patch_line(struct line_counts *count, const struct patch_line *line)
@@ -56,7 +56,7 @@ static void count_patch_line(struct line_counts *count, const struct patch_line 
     }
 }
 
-/* ETHOS_NOTFOUND after a whole diff. */
+/* Counts until the diff ends: ETHOS_NOTFOUND, or another code where it was cut. */
 static int count_diff(struct ethos_view diff, struct line_counts *count)
 {
     struct patch_hunk hunk;
@@ -71,13 +71,11 @@ static int count_diff(struct ethos_view diff, struct line_counts *count)
 /* "+two": marker and line in one string. NULL without memory. */
 static json_t *line_json(const struct line_counts *count)
 {
-    struct str line;
+    CLEANUP_STR struct str line;
     str_init(&line, SIZE_MAX);
     str_addc(&line, count->marker);
     str_add(&line, view_trim_end(count->line));
-    json_t *json = str_code(&line) == ETHOS_OK ? json_text(str_view(&line)) : NULL;
-    str_release(&line);
-    return json;
+    return str_code(&line) == ETHOS_OK ? json_text(str_view(&line)) : NULL;
 }
 
 void change_count(json_t **row, struct ethos_view diff)
@@ -132,17 +130,14 @@ static struct ethos_view file_view(const struct ethos_file *file)
 int change_diff(struct ethos_turn *turn, const struct ethos_target *target, const char *from,
                 const char *to, struct str *out, struct ethos_error *error)
 {
-    struct ethos_file *before = NULL, *after = NULL;
-    int code = read_named_version(turn, target, from, &before, error);
-    if (code == ETHOS_OK)
-        code = read_named_version(turn, target, to, &after, error);
+    CLEANUP_FILE struct ethos_file *before = NULL;
+    CLEANUP_FILE struct ethos_file *after = NULL;
+    TRY(read_named_version(turn, target, from, &before, error));
+    TRY(read_named_version(turn, target, to, &after, error));
     const struct ethos_file *any = before ? before : after;
-    if (code == ETHOS_OK && any &&
-        diff_unified(file_view(before), file_view(after), any->key, out) != ETHOS_OK)
-        code = err_nomem(error);
-    ethos_file_free(before);
-    ethos_file_free(after);
-    return code;
+    if (any && diff_unified(file_view(before), file_view(after), any->key, out) != ETHOS_OK)
+        return err_nomem(error);
+    return ETHOS_OK;
 }
 
 static const char *revision_named(const json_t *row, const char *name)
@@ -154,18 +149,15 @@ static const char *revision_named(const json_t *row, const char *name)
 int change_complete(struct ethos_turn *turn, const struct ethos_target *target, json_t *row,
                     struct ethos_error *error)
 {
-    struct str diff;
+    CLEANUP_STR struct str diff;
     str_init(&diff, ETHOS_MAX_STORE_BYTES);
+    TRY(change_diff(turn, target, revision_named(row, "before"), revision_named(row, "after"),
+                    &diff, error));
     json_t *own = json_incref(row);
-    int code = change_diff(turn, target, revision_named(row, "before"),
-                           revision_named(row, "after"), &diff, error);
-    if (code == ETHOS_OK) {
-        op_json_put(&own, "diff", json_text(str_view(&diff)));
-        change_count(&own, str_view(&diff));
-    }
-    str_release(&diff);
-    if (code == ETHOS_OK && !own)
+    op_json_put(&own, "diff", json_text(str_view(&diff)));
+    change_count(&own, str_view(&diff));
+    if (!own)
         return err_nomem(error);
     json_decref(own);
-    return code;
+    return ETHOS_OK;
 }

@@ -5,17 +5,16 @@
  *      "sessionKey", "user", "opId", "event", "undoes": [...], "before", "after", "bytesBefore",
  *      "bytesAfter", "trust", "approvedBy", "editedFrom", "large", "added", "removed", "line"}
  *
- * before and after are revisions, null where there was no file. added and removed count lines, line is
- * the first that came (+) or went (-); they are null when the recorded diff was cut. trust says how far the
- * writer was trusted; large, that somebody other than the owner took over a quarter of the file away. What is
- * unknown is null.
+ * before and after are revisions, null where there was no file. added and removed count lines; line is the first
+ * added (+) or removed (-) line. All three are null if the recorded diff was cut. trust is the trust level of the
+ * writer; large is true if anybody but the owner removed more than a quarter of the file. Unknown values are null.
  */
 #ifndef ETHOS_OPS_MEMORY_CHANGE_JSON_H
 #define ETHOS_OPS_MEMORY_CHANGE_JSON_H
 
 #include "ops/op.h"
 
-/* ---- arguments that name changes ------------------------------------------------------------ */
+/* ---- arguments that select changes ---------------------------------------------------------- */
 
 #define ARG_SINCE                                                                                  \
     {                                                                                              \
@@ -41,17 +40,17 @@
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* NULL without memory. */
+/* One change as an object; NULL when out of memory. */
 json_t *change_json(const char *scope, const struct ethos_change *change);
 
 /* Sets added, removed and line of a row from a diff. */
 void change_count(json_t **row, struct ethos_view diff);
 
-/* Makes the difference of two versions the content of out; "absent" is no file. */
+/* Appends the diff from one version to another; the version "absent" stands for no file. */
 int change_diff(struct ethos_turn *turn, const struct ethos_target *target, const char *from,
                 const char *to, struct str *out, struct ethos_error *error);
 
-/* Sets diff, added, removed and line of a row from its two versions, where the recorded diff was cut. */
+/* Sets diff, added, removed and line of a row whose recorded diff was cut, by comparing its two versions. */
 int change_complete(struct ethos_turn *turn, const struct ethos_target *target, json_t *row,
                     struct ethos_error *error);
 

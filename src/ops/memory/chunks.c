@@ -1,11 +1,11 @@
 /*
- * chunks.c: the operations memory.chunks.*: the entries of MEMORY.md and USER.md, one by one.
+ * chunks.c: the operations memory.chunks.*: list, search and edit single entries of MEMORY.md and USER.md.
  *
  *     {"id", "store", "content", "path": [...], "line", "source", "createdAt", "archived", "revision",
  *      "score"?, "similarity"?}
  *
- * What changes one answers with the report of every write, and beside it "chunk" and "previousId", or "ok". An entry that
- * is not there any more is a conflict, which tells the nearest one: {"nearest": {...}}.
+ * Operations that change an entry return the usual write report with "chunk" and "previousId", or "ok". If the entry no
+ * longer exists, the result is a conflict that names the most similar one: {"nearest": {...}}.
  */
 #include <stdio.h>
 #include <string.h>
@@ -66,18 +66,15 @@ static int run_in_turn(read_fn *run, struct op_call *call, struct op_result *res
                        struct ethos_error *error)
 {
     struct memory_chunks chunks;
-    struct ethos_turn *turn;
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
     memory_chunks_init(&chunks);
-    code = run(call, turn, &chunks, result, error);
+    int code = run(call, turn, &chunks, result, error);
     memory_chunks_release(&chunks);
-    ethos_turn_free(turn);
     return code;
 }
 
-/* Where entries came from; a history that cannot be read leaves that open, and is told beside the entries. */
+/* Adds who wrote each entry and when. If the history cannot be read, the result carries its error and the entries stay. */
 static int blame_chunks(struct ethos_turn *turn, struct memory_chunks *chunks, size_t first,
                         size_t count, struct op_result *result, struct ethos_error *error)
 {
@@ -92,7 +89,7 @@ static int blame_chunks(struct ethos_turn *turn, struct memory_chunks *chunks, s
     return ETHOS_OK;
 }
 
-/* Behind the entry that the cursor names; without a cursor the first. */
+/* The index after the entry that the cursor names; 0 without a cursor. */
 static int find_page_start(const struct op_call *call, const struct memory_chunks *chunks,
                            size_t *out, struct ethos_error *error)
 {
@@ -109,27 +106,21 @@ static int find_page_start(const struct op_call *call, const struct memory_chunk
 static int list_chunks(struct op_call *call, struct ethos_turn *turn, struct memory_chunks *chunks,
                        struct op_result *result, struct ethos_error *error)
 {
+    size_t first = 0, most = (size_t)op_integer(call, "limit", LIST_ROWS);
+    TRY(memory_chunks_list(turn, named_chunk_store(call), op_flag(call, "archived"), chunks,
+                           error));
+    TRY(find_page_start(call, chunks, &first, error));
+    if (call->whole_lists && !op_string(call, "cursor") && op_integer(call, "limit", 0) == 0)
+        most = chunks->count;
+    size_t count = chunks->count - first < most ? chunks->count - first : most;
+    TRY(blame_chunks(turn, chunks, first, count, result, error));
     json_t *items = json_array();
-    size_t first = 0, count = 0, most = (size_t)op_integer(call, "limit", LIST_ROWS);
-    int code = memory_chunks_list(turn, named_chunk_store(call), op_flag(call, "archived"), chunks,
-                                  error);
-    if (code == ETHOS_OK)
-        code = find_page_start(call, chunks, &first, error);
-    if (code == ETHOS_OK) {
-        if (call->whole_lists && !op_string(call, "cursor") && op_integer(call, "limit", 0) == 0)
-            most = chunks->count;
-        count = chunks->count - first < most ? chunks->count - first : most;
-        code = blame_chunks(turn, chunks, first, count, result, error);
-    }
     for (size_t i = first; i < first + count; i++)
         op_json_push(&items, chunk_json(&chunks->rows[i]));
     bool more = count > 0 && first + count < chunks->count;
     const char *next = more ? chunks->rows[first + count - 1].id : NULL;
-    json_t *json = json_pack("{s:o, s:o}", "items", items, "nextCursor", op_json_string(next));
-    if (code == ETHOS_OK)
-        return op_return(result, json, error);
-    json_decref(json);
-    return code;
+    return op_return(
+        result, json_pack("{s:o, s:o}", "items", items, "nextCursor", op_json_string(next)), error);
 }
 
 static int run_list_chunks(struct op_call *call, struct op_result *result,
@@ -141,12 +132,9 @@ static int run_list_chunks(struct op_call *call, struct op_result *result,
 static int get_chunk(struct op_call *call, struct ethos_turn *turn, struct memory_chunks *chunks,
                      struct op_result *result, struct ethos_error *error)
 {
-    int code = memory_chunks_get(turn, op_string(call, "id"), chunks, error);
-    if (code == ETHOS_OK)
-        code = blame_chunks(turn, chunks, 0, 1, result, error);
-    return code ? code
-                : op_return(result, json_pack("{s:o}", "chunk", chunk_json(&chunks->rows[0])),
-                            error);
+    TRY(memory_chunks_get(turn, op_string(call, "id"), chunks, error));
+    TRY(blame_chunks(turn, chunks, 0, 1, result, error));
+    return op_return(result, json_pack("{s:o}", "chunk", chunk_json(&chunks->rows[0])), error);
 }
 
 static int run_get_chunk(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -163,25 +151,21 @@ static int search_chunks(struct op_call *call, struct ethos_turn *turn,
         .store = named_chunk_store(call),
         .archived = !json_is_false(json_object_get(call->args, "archived")),
         .most = (unsigned)op_integer(call, "topK", SEARCH_ROWS)};
-    json_t *items = json_array();
     int64_t start = os_monotonic_ms();
-    if (ask.query.size > ETHOS_MAX_QUERY) {
-        json_decref(items);
+    if (ask.query.size > ETHOS_MAX_QUERY)
         return err_set(error, ETHOS_LIMIT, "query: longer than %d bytes", ETHOS_MAX_QUERY);
-    }
     int code = memory_chunks_search(turn, &ask, chunks, error);
     result->code = chunks->code;
     result->error = chunks->error;
-    if (code == ETHOS_OK)
-        code = blame_chunks(turn, chunks, 0, chunks->count, result, error);
-    for (size_t i = 0; code == ETHOS_OK && i < chunks->count; i++)
+    TRY(code);
+    TRY(blame_chunks(turn, chunks, 0, chunks->count, result, error));
+    json_t *items = json_array();
+    for (size_t i = 0; i < chunks->count; i++)
         op_json_push(&items, found_chunk_json(&chunks->rows[i]));
-    json_t *json = json_pack("{s:o, s:I}", "items", items, "elapsedMs",
-                             (json_int_t)(os_monotonic_ms() - start));
-    if (code == ETHOS_OK)
-        return op_return(result, json, error);
-    json_decref(json);
-    return code;
+    return op_return(result,
+                     json_pack("{s:o, s:I}", "items", items, "elapsedMs",
+                               (json_int_t)(os_monotonic_ms() - start)),
+                     error);
 }
 
 static int run_search_chunks(struct op_call *call, struct op_result *result,
@@ -192,7 +176,7 @@ static int run_search_chunks(struct op_call *call, struct op_result *result,
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-/* Who wrote it, and when, is known without looking back. */
+/* The source and time of a new entry are known without reading the history. */
 static int set_chunk_member(json_t *more, const char *name, const struct op_call *call,
                             struct memory_chunk *chunk, bool is_new)
 {

@@ -1,6 +1,6 @@
 /*
- * conflicts.c: the operations conflicts.*: copies of texts that could not be merged, and edits made
- * outside that took changes away.
+ * conflicts.c: the operations conflicts.*: conflict copies (texts that could not be merged), and external edits
+ * that overwrote recorded changes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #define EVENT_DAYS 30 /* days an event is listed without --all */
 #define DAY_MS INT64_C(86400000)
 #define LIST_PAGE 200  /* copies and events, unless a limit is given */
-#define MOST_ABSENT 20 /* files that are gone, each waited for: that many are settled at a time */
+#define MOST_ABSENT 20 /* missing files checked in one call; the check waits for each of them */
 
 /* ---- list ----------------------------------------------------------------------------------- */
 
@@ -29,12 +29,12 @@ struct conflict_list {
     const struct ethos_context *context;
     const char *scope;
     json_t *copies, *events;
-    json_t *purged;    /* keys with a purge among the changes of the scope met so far */
+    json_t *purged;    /* keys purged by a change of this scope read so far */
     json_t *files;     /* of the scope: key to [bytes, time of the last change] */
-    json_t *seen;      /* keys whose newest change was met */
-    json_t *outside;   /* keys whose files are not what that change left */
+    json_t *seen;      /* keys whose newest change was read */
+    json_t *outside;   /* keys whose files differ from what that change wrote */
     struct str undone; /* ",12,14,": numbers of the scope's changes that were undone */
-    struct str merged; /* diff of the newest merge with a stale save met so far */
+    struct str merged; /* diff of the last merge with a stale save that was read */
     uint64_t merge;    /* its number */
     int64_t since_ms;
 };
@@ -54,7 +54,7 @@ static int add_conflict_copy(void *arg, const struct ethos_conflict *conflict)
     return list->copies ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* The options that name a file of the context. */
+/* Appends the command-line options that name a file of the context. */
 static void print_file_options(const struct conflict_list *list, const char *key, struct str *out)
 {
     const struct ethos_context *context = list->context;
@@ -69,7 +69,7 @@ static void print_file_options(const struct conflict_list *list, const char *key
         str_printf(out, " --key %s", key);
 }
 
-/* Safe to type in a shell as it is: the history may have been written by others. */
+/* Whether a shell reads the text as one plain word. The history may hold names that others chose. */
 static bool is_shell_word(const char *text)
 {
     static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -77,15 +77,15 @@ static bool is_shell_word(const char *text)
     return *text && *text != '-' && strspn(text, safe) == strlen(text);
 }
 
-/* Nothing was done about the edit. */
+/* Whether the edit was accepted as it is, so that nothing else was written. */
 static bool is_honoured(const struct ethos_change *change)
 {
     return strcmp(change->event, "dropped") == 0 || strcmp(change->event, "returned") == 0;
 }
 
 /*
- * The command that reverses an event: takes back the edit that was honoured, or what was done about
- * it at the same moment.
+ * The command that reverses an event: it undoes the accepted edit, or the change that ethos made in response at the
+ * same time.
  */
 static json_t *undo_command(const struct conflict_list *list, const struct ethos_change *change)
 {
@@ -115,7 +115,7 @@ static bool is_undone(const struct conflict_list *list, uint64_t number)
     return strstr(list->undone.data, word);
 }
 
-/* Changes come newest first: a merge comes before the save that it answers. */
+/* Changes are read newest first, so a merge comes before the save that it was merged with. */
 static int remember_merge(struct conflict_list *list, const struct ethos_change *change)
 {
     if (!change->via || strcmp(change->via, "merge") != 0)
@@ -134,7 +134,7 @@ static void add_diffs(const struct conflict_list *list, const struct ethos_chang
     op_json_put(row, "merged", merged ? json_text(str_view(&list->merged)) : json_null());
 }
 
-/* What was done about an edit stands in the lines after it. */
+/* Whether the event, or the response to it (the next change), was undone. */
 static bool is_resolved(const struct conflict_list *list, const struct ethos_change *change)
 {
     return is_undone(list, change->number) ||
@@ -149,7 +149,7 @@ static int record_file_state(void *arg, const struct ethos_entry *entry)
     return json_object_set_new_nocheck(list->files, entry->key, value) ? ETHOS_NOMEM : ETHOS_OK;
 }
 
-/* Whether the file of a key can still be the one that its newest change left. */
+/* Whether size or time show that the file is no longer what its newest change wrote. */
 static bool is_changed_outside(const struct conflict_list *list, const struct ethos_change *change)
 {
     const json_t *file = json_object_get(list->files, change->key);
@@ -160,7 +160,7 @@ static bool is_changed_outside(const struct conflict_list *list, const struct et
            json_integer_value(json_array_get(file, 1)) > change->time_ms;
 }
 
-/* Changes come newest first: the first of a key says what its file should be. */
+/* Changes are read newest first, so the first one of a key says what its file should be. */
 static int record_newest_change(struct conflict_list *list, const struct ethos_change *change)
 {
     if (!list->files || json_object_get(list->seen, change->key))
@@ -205,7 +205,7 @@ static int walk_history(struct ethos_provider *provider, struct conflict_list *l
                : ETHOS_OK;
 }
 
-/* Settles the keys whose files were changed outside. *out_any: there were some. */
+/* Records external edits of these keys in the history. *out_any: there was one. */
 static void settle_changed_keys(struct ethos_provider *provider, const struct conflict_list *list,
                                 bool *out_any)
 {
@@ -220,8 +220,8 @@ static void settle_changed_keys(struct ethos_provider *provider, const struct co
 }
 
 /*
- * Edits that were made outside and not looked at yet are looked at now: those of all texts of the scope
- * whose size or time tells. Only then is the history walked again.
+ * Reads the history, then records external edits that are not in it yet: those of every file whose size or time
+ * changed. If there are any, the history is read again.
  */
 static int walk_settled_history(struct ethos_provider *provider, struct conflict_list *list,
                                 struct ethos_error *error)
@@ -237,7 +237,8 @@ static int walk_settled_history(struct ethos_provider *provider, struct conflict
             code = ETHOS_NOMEM;
         else if (provider->ops->list(provider, list->scope, record_file_state, list, NULL) !=
                  ETHOS_OK)
-            json_decref(list->files), list->files = NULL; // what cannot be listed is not swept
+            json_decref(list->files),
+                list->files = NULL; // without a list, edits are not searched for
     }
     if (code == ETHOS_OK)
         code = walk_history(provider, list, error);
@@ -267,7 +268,7 @@ static int list_scope_conflicts(struct ethos_turn *turn, struct conflict_list *l
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-/* {"conflicts", "events", "nextCursor"}: a page of both, the copies first. */
+/* Returns {"conflicts", "events", "nextCursor"}: one page of both lists, copies first. */
 static int return_conflicts(struct conflict_list *list, struct op_result *result,
                             struct ethos_error *error)
 {
@@ -336,7 +337,7 @@ static int match_copy(void *arg, const struct ethos_conflict *conflict)
     return found->row ? 1 : ETHOS_NOMEM;
 }
 
-/* Looks for it in every scope of the context; *out_target, one of them, is where it is. */
+/* Searches every scope of the context for a conflict copy; *out_target is one of `scopes`. */
 static int find_conflict_scope(struct ethos_turn *turn, const char *id,
                                struct report_scopes *scopes, const struct ethos_target **out_target,
                                json_t **out_row, struct ethos_error *error)
@@ -360,50 +361,37 @@ static int find_conflict_scope(struct ethos_turn *turn, const char *id,
                     "ethos conflicts list shows them");
 }
 
-/* Adds the text, how it differs from the file, and which file that is: who ends the conflict means that one. */
+/* Adds the copy's text, its diff to the file, and the revision of that file, for the call that resolves the conflict. */
 static int add_copy_content(struct ethos_turn *turn, const struct ethos_target *target,
                             const char *id, json_t **row, struct ethos_error *error)
 {
-    struct ethos_file *copy = NULL, *file = NULL;
-    struct str diff;
+    CLEANUP_FILE struct ethos_file *copy = NULL;
+    CLEANUP_FILE struct ethos_file *file = NULL;
+    CLEANUP_STR struct str diff;
     str_init(&diff, ETHOS_MAX_STORE_BYTES);
-    int code = ethos_conflict_read(turn, target, id, &copy, error);
-    if (code == ETHOS_OK)
-        code = ethos_read(turn, &(struct ethos_target){NULL, copy->scope, copy->key}, &file, error);
-    if (code == ETHOS_OK && diff_unified(view_of(file->text, file->size),
-                                         view_of(copy->text, copy->size), copy->key, &diff))
-        code = err_nomem(error);
-    if (code == ETHOS_OK) {
-        op_json_put(row, "content", json_text(view_of(copy->text, copy->size)));
-        op_json_put(row, "diff", json_text(str_view(&diff)));
-        op_json_put(row, "revision", op_json_string(file->text ? file->revision : NULL));
-    }
-    str_release(&diff);
-    ethos_file_free(copy);
-    ethos_file_free(file);
-    return code;
+    TRY(ethos_conflict_read(turn, target, id, &copy, error));
+    TRY(ethos_read(turn, &(struct ethos_target){NULL, copy->scope, copy->key}, &file, error));
+    struct ethos_view text = view_of(copy->text, copy->size);
+    if (diff_unified(view_of(file->text, file->size), text, copy->key, &diff) != ETHOS_OK)
+        return err_nomem(error);
+    op_json_put(row, "content", json_text(text));
+    op_json_put(row, "diff", json_text(str_view(&diff)));
+    op_json_put(row, "revision", op_json_string(file->text ? file->revision : NULL));
+    return ETHOS_OK;
 }
 
 static int run_show_conflict(struct op_call *call, struct op_result *result,
                              struct ethos_error *error)
 {
-    struct ethos_turn *turn;
     const struct ethos_target *target;
     struct report_scopes scopes;
-    json_t *row = NULL;
     const char *id = op_string(call, "id");
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = find_conflict_scope(turn, id, &scopes, &target, &row, error);
-    if (code == ETHOS_OK)
-        code = add_copy_content(turn, target, id, &row, error);
-    if (code == ETHOS_OK)
-        code = op_return(result, row, error);
-    else
-        json_decref(row);
-    ethos_turn_free(turn);
-    return code;
+    json_auto_t *row = NULL;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    TRY(find_conflict_scope(turn, id, &scopes, &target, &row, error));
+    TRY(add_copy_content(turn, target, id, &row, error));
+    return op_return(result, json_incref(row), error);
 }
 
 static int resolve_conflict(struct ethos_turn *turn, const struct op_call *call,
@@ -415,13 +403,10 @@ static int resolve_conflict(struct ethos_turn *turn, const struct op_call *call,
     const char *id = op_string(call, "id");
     const struct ethos_target *target;
     struct report_scopes scopes;
-    json_t *row = NULL;
+    json_auto_t *row = NULL;
     if (keep + take + both != 1)
-        return err_set(error, ETHOS_INVALID, "say one of keep, take and both");
-    int code = find_conflict_scope(turn, id, &scopes, &target, &row, error);
-    json_decref(row);
-    if (code != ETHOS_OK)
-        return code;
+        return err_set(error, ETHOS_INVALID, "choose exactly one of keep, take and both");
+    TRY(find_conflict_scope(turn, id, &scopes, &target, &row, error));
     return ethos_conflict_resolve(turn, target, id,
                                   keep   ? ETHOS_RESOLVE_KEEP
                                   : take ? ETHOS_RESOLVE_TAKE
@@ -432,11 +417,10 @@ static int resolve_conflict(struct ethos_turn *turn, const struct op_call *call,
 static int run_resolve_conflict(struct op_call *call, struct op_result *result,
                                 struct ethos_error *error)
 {
-    int code = report_run(resolve_conflict, call, result, error);
-    if (code != ETHOS_OK || result->code != ETHOS_OK)
-        return code;
-    op_json_put(&result->json, "resolved", op_json_string(op_string(call, "id")));
-    return result->json ? ETHOS_OK : err_nomem(error);
+    TRY(report_run(resolve_conflict, call, result, error));
+    if (result->code == ETHOS_OK)
+        op_json_put(&result->json, "resolved", op_json_string(op_string(call, "id")));
+    return result->json || result->code != ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
 /* ---- the rows ------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /*
- * events.c: what happens in a home, as JSON.
+ * events.c: changes of a home as JSON events, for /events and the streams of sessions.
  */
 #include "ops/memory/events.h"
 
@@ -41,7 +41,7 @@ const struct op op_event_types[] = {
 static const struct op streams[] = {{.name = "/events", .right = OP_MEMORY_READ},
                                     {.name = "/sse/sessions", .right = OP_SESSIONS_READ}};
 
-/* A machine that reads and writes every text may hear that one has changed. */
+/* Whoever may read every text through store.* may also read the events about them. */
 static unsigned stream_rights(unsigned rights)
 {
     return rights & OP_RIGHT(OP_STORE) ? rights | OP_RIGHT(OP_MEMORY_READ) : rights;
@@ -65,8 +65,8 @@ int op_event_check_allowed(bool session, unsigned rights, struct ethos_error *er
     int code = err_set(error, ETHOS_DENIED, "%s: not allowed here", stream->name);
     if (rights & OP_LIMITED)
         return err_hint(error, code,
-                        "a stream is not for a key that is limited with --only; ask again instead");
-    return err_hint(error, code, "it needs the right %s", op_right_name(stream->right));
+                        "a key that is limited with --only cannot use streams; poll instead");
+    return err_hint(error, code, "the right %s is required", op_right_name(stream->right));
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ static json_t *event_json(unsigned type)
     return json_pack("{s:s}", "type", op_event_types[type].name);
 }
 
-/* The line that shows what a change is about, not all of it. */
+/* Cuts the member line, which only hints at what changed. */
 static void shorten_line(json_t **row)
 {
     struct ethos_view line = json_view(*row, "line");
@@ -140,13 +140,13 @@ static json_t *conflict_event_json(const struct watch_event *event)
     return row;
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- publishing ------------------------------------------------------------------------------ */
 
 struct op_events {
     struct memory_watch *watch;
     bool unsure;
-    const struct op_event_to *to; /* during a take */
-    bool failed;                  /* an event could not be made */
+    const struct op_event_to *to; /* while events are dispatched */
+    bool failed;                  /* an event could not be built */
 };
 
 static void publish_home_event(struct op_events *self, unsigned type, json_t *json)
@@ -228,7 +228,7 @@ int op_events_dispatch(struct op_events *self, const struct op_event_to *to,
     self->failed = false;
     int code = watch_poll(self->watch, publish_event, self, error);
     if (self->failed)
-        to->lost(to->arg); // of what could not be told, that there was something
+        to->lost(to->arg); // an event is missing, so everything may have changed
     return code;
 }
 

@@ -1,5 +1,5 @@
 /*
- * forget.c: memory.forget: a text is purged for good. The owner's alone.
+ * forget.c: the operation memory.forget: purges a text from files, history and sessions. Only the owner can run it.
  *
  *     {"lines", "versions", "blobs", "conflicts", "names", "calls"?, "scopes": [{"scope", "name", ...}],
  *      "sessions"?: {"sessions", "messages", "summaries", "keys"}, "files"?: [{"path", "lines"}],
@@ -7,7 +7,7 @@
  *      "emptied"?: [{"scope", "key"}],
  *      "taken"?: [{"scope", "name", "key", "line", "text"}], "more"?, "dryRun"?}
  *
- * A dry run tells every line that would go, at most FORGET_LINES of them.
+ * A dry run lists the lines that would be removed, at most FORGET_LINES of them; "more" counts the others.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,7 +26,7 @@
 #include "ops/tables.h"
 #include "ops/write_report.h"
 
-#define FORGET_LINES 200 /* lines that a dry run tells */
+#define FORGET_LINES 200 /* lines that a dry run lists */
 #define MOST_SCOPES 8
 
 struct forget_run {
@@ -34,20 +34,20 @@ struct forget_run {
     struct ethos_match match;
     struct ethos_origin origin;
     struct purge_how how;
-    char scope[ETHOS_MAX_SCOPE]; /* whose lines are told */
+    char scope[ETHOS_MAX_SCOPE]; /* the scope that is being searched */
     struct ethos_purge total;
     struct ethos_session_purge sessions;
-    uint64_t more;                         /* lines that are not told */
+    uint64_t more;                         /* lines beyond FORGET_LINES */
     json_t *scopes, *taken, *files, *kept; /* the last two: objects by path */
     json_t *elsewhere, *emptied;
     bool served;               /* a database or another machine was searched */
-    struct ethos_error missed; /* the first place that could not be purged; code 0: none */
+    struct ethos_error missed; /* why the first place could not be purged; code 0: all were */
     char missed_name[ETHOS_MAX_SCOPE];
 };
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-/* "personality default", as people say it. */
+/* A scope as people call it: "memory of personality default". */
 static json_t *scope_words(const char *scope)
 {
     static const char *const forms[][2] = {
@@ -128,7 +128,7 @@ static int add_found_line(void *arg, const struct ethos_purge_line *line)
     return run->taken ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* A later round may meet a file again. */
+/* A file may be reported in several rounds. */
 static void add_file_lines(void *arg, const char *path, uint64_t lines)
 {
     struct forget_run *run = arg;
@@ -142,7 +142,7 @@ static void add_unpurged_file(void *arg, const char *path, const char *reason)
     op_json_put(&run->kept, path, json_string(reason));
 }
 
-/* The report names each, and the first is the error beside it. */
+/* The report lists every place that failed; the first one is also the error of the result. */
 static void add_missed_place(void *arg, const char *name, int code, const struct ethos_error *why)
 {
     struct forget_run *run = arg;
@@ -174,7 +174,7 @@ struct chosen_scopes {
     struct scope_target aimed;
 };
 
-/* The scopes that are meant: that of the file that is named, else all of the context. */
+/* The scope of the file that the arguments name, or all scopes of the context. */
 static int choose_scopes(const struct op_call *call, struct ethos_turn *turn,
                          struct chosen_scopes *out, struct ethos_error *error)
 {
@@ -189,7 +189,7 @@ static int choose_scopes(const struct op_call *call, struct ethos_turn *turn,
     return scope_target(context, named.store, named.scope, named.key, true, &out->aimed, error);
 }
 
-/* What other places hold: this only looks. */
+/* Counts matches in other places, without removing anything. */
 static int count_elsewhere(struct forget_run *run, const struct chosen_scopes *context,
                            struct ethos_error *error)
 {
@@ -305,7 +305,7 @@ static int return_purge_report(struct forget_run *run, struct op_result *result,
     return op_return(result, json, error);
 }
 
-/* Nothing was found where it was looked for. */
+/* The error when nothing was purged: a failure, matches elsewhere, or no match at all. */
 static int refuse_nothing_found(const struct forget_run *run, struct ethos_error *error)
 {
     size_t kept = json_object_size(run->kept);
@@ -316,22 +316,22 @@ static int refuse_nothing_found(const struct forget_run *run, struct ethos_error
     }
     if (run->elsewhere) {
         int code = err_set(error, ETHOS_NOTFOUND,
-                           "nothing in this context holds this text, but %lld other files and "
+                           "nothing in this context contains this text, but %lld other files and "
                            "%lld messages do",
                            json_integer_value(json_object_get(run->elsewhere, "files")),
                            json_integer_value(json_object_get(run->elsewhere, "messages")));
-        return err_hint(error, code, "--everywhere purges those, too");
+        return err_hint(error, code, "use --everywhere to purge those, too");
     }
     if (kept > 0) {
         void *first = json_object_iter(run->kept);
-        int code = err_set(error, ETHOS_NOTFOUND, "nothing that can be purged holds this text");
-        return err_hint(error, code, "look at %s: %s", json_object_iter_key(first),
+        int code = err_set(error, ETHOS_NOTFOUND, "nothing that can be purged contains this text");
+        return err_hint(error, code, "see %s: %s", json_object_iter_key(first),
                         json_string_value(json_object_iter_value(first)));
     }
-    return err_set(error, ETHOS_NOTFOUND, "no memory contains this text");
+    return err_set(error, ETHOS_NOTFOUND, "nothing contains this text");
 }
 
-/* A pipe ends with a line end. */
+/* The argument text without the line end that piped input has. */
 static struct ethos_view text_without_line_end(const struct op_call *call)
 {
     struct ethos_view text = op_text(call, "text");
@@ -375,13 +375,14 @@ static int init_forget_run(struct forget_run *run, struct op_call *call, struct 
     if (os_random(&run->match.salt, sizeof run->match.salt) != 0)
         return err_errno(error, errno, "random numbers");
     if (op_flag(call, "everywhere") && (op_string(call, "store") || op_string(call, "scope")))
-        return err_hint(
-            error, err_set(error, ETHOS_INVALID, "'everywhere' goes with no 'store' or 'scope'"),
-            "they name one place, and it means all of them");
+        return err_hint(error,
+                        err_set(error, ETHOS_INVALID,
+                                "'everywhere' cannot be combined with 'store' or 'scope'"),
+                        "leave out 'everywhere' to search one place only");
     return forget_init(&forget, &run->match, error);
 }
 
-/* Whatever was found: an index may know an older text. It is made anew by the next question. */
+/* Even if nothing was found, an index may contain an older text. The next question rebuilds it. */
 static void remove_recall_indexes(struct forget_run *run)
 {
     struct ethos_error why;

@@ -1,9 +1,9 @@
 /*
- * git_merge_driver.c: the merge of memory for git (merge.ethos.driver; see gitattributes).
+ * git_merge_driver.c: merges memory files for git (merge.ethos.driver; see gitattributes).
  *
- * The merged text replaces the file of ours. Where both sides changed the same lines ours stays, and
- * before that is written theirs is kept whole as a conflict copy beside the file in the work tree.
- * An error leaves the file of ours as it was. Needs no home.
+ * The merged text replaces our file. Where both sides changed the same lines, our side is used, and the whole of their
+ * side is first saved as a conflict copy beside the file in the work tree. An error leaves our file unchanged. Needs no
+ * home.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,12 +27,10 @@
 
 static int read_side(const char *path, struct str *out, struct ethos_error *error)
 {
-    int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    CLEANUP_FD int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return err_errno(error, errno, path);
-    int code = file_read(fd, path, ETHOS_MAX_INPUT_BYTES, out, NULL, error);
-    os_close(fd);
-    return code;
+    return file_read(fd, path, ETHOS_MAX_INPUT_BYTES, out, NULL, error);
 }
 
 /* Cuts path at its last slash: the folder, "." for none, and the name in it. */
@@ -52,25 +50,20 @@ static int write_ours(const char *path, struct ethos_view text, struct ethos_err
     if (os_realpath(path, real) != 0)
         return err_errno(error, errno, path);
     const char *name = cut_path(real, &folder);
-    int dir = os_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int dir = os_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return err_errno(error, errno, folder);
-    int code = file_replace(dir, name, text, 0600, error);
-    os_close(dir);
-    return code;
+    return file_replace(dir, name, text, 0600, error);
 }
 
 /* ---- the conflict copy --------------------------------------------------------------------- */
 
-/* The folder in the work tree, to which no link may lead outside: a descriptor, or a code. */
+/* Opens a folder of the work tree without following links out of it: a descriptor, or a negative code. */
 static int open_work_tree_folder(const char *folder, struct ethos_error *error)
 {
-    int tree = os_openat(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int tree = os_openat(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY, 0);
     int dir = tree < 0 ? -1 : os_open_beneath(tree, folder, O_RDONLY | O_DIRECTORY, 0);
-    int saved = errno;
-    if (tree >= 0)
-        os_close(tree);
-    return dir < 0 ? err_errno(error, saved, folder) : dir;
+    return dir < 0 ? err_errno(error, errno, folder) : dir;
 }
 
 static int write_copy_in(int dir, const char *name, struct ethos_view text,
@@ -79,12 +72,12 @@ static int write_copy_in(int dir, const char *name, struct ethos_view text,
     struct stat info;
     bool made = os_fstatat(dir, MEM, &info, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
     int code = home_replace(dir, CONFLICT_FOLDER, name, text, error);
-    if (code == ETHOS_OK && made) // what is kept in there is not for commits
+    if (code == ETHOS_OK && made) // conflict copies must not be committed
         code = home_replace(dir, MEM, IGNORE, VIEW("*\n"), error);
     return code;
 }
 
-/* Keeps theirs beside path; out_copy is where. */
+/* Saves their side as a conflict copy beside path; *out_copy is its path. */
 static int save_theirs(const char *path, struct ethos_view text, struct str *out_copy,
                        struct ethos_error *error)
 {
@@ -95,17 +88,15 @@ static int save_theirs(const char *path, struct ethos_view text, struct str *out
     memcpy(copy, path, strlen(path) + 1);
     const char *key = cut_path(copy, &folder);
     if (*key == 0 || strlen(key) > ETHOS_MAX_NAME)
-        return err_set(error, ETHOS_DENIED, "%s: not the name of a file of memory", path);
-    int dir = open_work_tree_folder(folder, error);
+        return err_set(error, ETHOS_DENIED, "%s: not the name of a memory file", path);
+    CLEANUP_FD int dir = open_work_tree_folder(folder, error);
     if (dir < 0)
         return dir;
     conflict_name(key, os_now_ms(), text, name);
-    int code = write_copy_in(dir, name, text, error);
-    os_close(dir);
-    if (code == ETHOS_OK && strcmp(folder, ".") != 0)
+    TRY(write_copy_in(dir, name, text, error));
+    if (strcmp(folder, ".") != 0)
         str_printf(out_copy, "%s/", folder);
-    return code == ETHOS_OK && str_printf(out_copy, CONFLICT_FOLDER "/%s", name) ? err_nomem(error)
-                                                                                 : code;
+    return str_printf(out_copy, CONFLICT_FOLDER "/%s", name) ? err_nomem(error) : ETHOS_OK;
 }
 
 /* ---- the operation ------------------------------------------------------------------------- */
@@ -134,26 +125,22 @@ static void release_sides(struct sides *s)
 
 static int read_sides(const struct op_call *call, struct sides *s, struct ethos_error *error)
 {
-    int code = read_side(op_string(call, "base"), &s->base, error);
-    if (code == ETHOS_OK)
-        code = read_side(op_string(call, "ours"), &s->ours, error);
-    if (code == ETHOS_OK)
-        code = read_side(op_string(call, "theirs"), &s->theirs, error);
-    return code;
+    TRY(read_side(op_string(call, "base"), &s->base, error));
+    TRY(read_side(op_string(call, "ours"), &s->ours, error));
+    return read_side(op_string(call, "theirs"), &s->theirs, error);
 }
 
-/* Theirs is safe before ours changes. */
+/* Their side is saved before our file changes. */
 static int write_merge_result(const struct op_call *call, struct sides *s, unsigned conflicts,
                               struct ethos_error *error)
 {
-    int code = ETHOS_OK;
     if (call->dry_run)
-        return code;
+        return ETHOS_OK;
     if (conflicts > 0)
-        code = save_theirs(op_string(call, "path"), str_view(&s->theirs), &s->copy, error);
-    if (code == ETHOS_OK && !view_eq(str_view(&s->merged), str_view(&s->ours)))
-        code = write_ours(op_string(call, "ours"), str_view(&s->merged), error);
-    return code;
+        TRY(save_theirs(op_string(call, "path"), str_view(&s->theirs), &s->copy, error));
+    if (view_eq(str_view(&s->merged), str_view(&s->ours)))
+        return ETHOS_OK;
+    return write_ours(op_string(call, "ours"), str_view(&s->merged), error);
 }
 
 static void report_conflicts(const struct op_call *call, const struct sides *s, unsigned conflicts,
@@ -163,10 +150,10 @@ static void report_conflicts(const struct op_call *call, const struct sides *s, 
     if (conflicts == 0)
         return;
     result->code = err_set(&result->error, ETHOS_CONFLICT,
-                           "%s: %u place%s changed on both sides; ours stands, theirs is in %s",
+                           "%s: %u place%s changed on both sides; ours is used, theirs is in %s",
                            path, conflicts, conflicts == 1 ? "" : "s",
                            s->copy.size > 0 ? s->copy.data : "no copy yet (dry run)");
-    err_hint(&result->error, result->code, "bring over what is missing, then git add %s", path);
+    err_hint(&result->error, result->code, "copy over what is missing, then git add %s", path);
 }
 
 static json_t *report_json(const struct sides *s, const struct merge_report *report)

@@ -1,9 +1,9 @@
 /*
- * hidden.c: the operations memory.hidden, memory.showLine and memory.hideLine: lines of the person's own
- * files that the guard hides or redacts, and which of them are shown anyway.
+ * hidden.c: the operations memory.hidden, memory.showLine and memory.hideLine: lines that the guard hides or
+ * redacts in prompts, and decisions to show one anyway.
  *
- * A line is named by file and number, and meant by its hash: the decision is about its text in this scope,
- * wherever in it the line stands (core/memory/shown_lines.h). Only a person decides.
+ * A caller names a line by file and number. The decision is stored for the hash of the line, so it applies to this text
+ * anywhere in the scope (core/memory/shown_lines.h). Only a person can decide.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,9 +27,9 @@
 #include "ops/tables.h"
 #include "ops/write_report.h"
 
-#define MAX_FILES 2000    /* of a scope are looked through */
-#define LEAST_HASH 8      /* digits of a hash that may be left out behind these */
-#define EXCERPT_CHARS 400 /* CH of a line in a list */
+#define MAX_FILES 2000    /* of a scope that are searched */
+#define LEAST_HASH 8      /* digits of an abbreviated hash */
+#define EXCERPT_CHARS 400 /* characters of a line in a list */
 
 /* ---- one line as JSON -------------------------------------------------------------------------- */
 
@@ -45,19 +45,17 @@ static json_t *reasons_json(unsigned what)
 
 static json_t *excerpt_json(struct ethos_view text, bool whole)
 {
-    struct str cut;
     size_t size = line_fitting(text, EXCERPT_CHARS);
     if (whole || size >= text.size)
         return json_text(text);
+    CLEANUP_STR struct str cut;
     str_init(&cut, SIZE_MAX);
     str_add(&cut, view_of(text.data, size));
     str_adds(&cut, "\xE2\x80\xA6");
-    json_t *json = str_code(&cut) == ETHOS_OK ? json_text(str_view(&cut)) : NULL;
-    str_release(&cut);
-    return json;
+    return str_code(&cut) == ETHOS_OK ? json_text(str_view(&cut)) : NULL;
 }
 
-/* state: what becomes of the line in prompts. */
+/* One line of a list; `whole`: without cutting its text. */
 static json_t *line_json(const char *scope, const char *key, const struct hidden_line *line,
                          bool whole)
 {
@@ -79,7 +77,7 @@ struct hidden_list {
     const char *scope;
     struct shown_decisions decisions; /* about the scope */
     struct shown_lines shown;
-    bool *met; /* of each decision: its line was found */
+    bool *met; /* for each decision, whether its line was found */
     const char **keys;
     size_t key_count, key_room;
     uint64_t files;
@@ -120,31 +118,32 @@ static void add_hidden_lines(struct hidden_list *self, const char *key,
     }
 }
 
-/* A file that cannot be read does not hide the others. */
+/* If a file cannot be read, the result carries the error and lists the other files. */
 static int add_hidden_of_file(struct hidden_list *self, const char *key, struct ethos_error *error)
 {
-    struct ethos_file *file = NULL;
+    CLEANUP_FILE struct ethos_file *file = NULL;
     struct ethos_error why;
     struct hidden_lines found;
     const struct ethos_target target = {NULL, self->scope, key};
     int code = ethos_read(self->turn, &target, &file, &why);
-    if (code != ETHOS_OK && code != ETHOS_NOMEM) {
+    if (code == ETHOS_NOMEM)
+        return err_nomem(error);
+    if (code != ETHOS_OK) {
         self->result->code = code;
         self->result->error = why;
         return ETHOS_OK;
     }
-    if (code == ETHOS_OK && file->text)
-        code = hidden_lines_find(view_of(file->text, file->size), &self->shown, &self->arena,
-                                 &found);
-    if (code == ETHOS_OK && file->text) {
+    if (file->text) {
+        if (hidden_lines_find(view_of(file->text, file->size), &self->shown, &self->arena,
+                              &found) != ETHOS_OK)
+            return err_nomem(error);
         add_hidden_lines(self, key, &found);
         self->files++;
     }
-    ethos_file_free(file);
-    return code == ETHOS_OK && self->lines ? ETHOS_OK : err_nomem(error);
+    return self->lines ? ETHOS_OK : err_nomem(error);
 }
 
-/* Decisions whose line was not found: it was changed or removed, or stands where nobody looked. */
+/* Adds decisions whose line was not found: it was changed, removed, or is in a file that was not searched. */
 static void add_unused_decisions(struct hidden_list *self)
 {
     for (size_t i = 0; i < self->decisions.count; i++) {
@@ -164,10 +163,8 @@ static int load_scope_decisions(struct hidden_list *self, const char *scope,
     self->scope = scope;
     self->keys = NULL;
     self->key_count = self->key_room = 0;
-    int code = shown_file_read(self->call->ethos, scope, &self->arena, &self->decisions, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = shown_file_lines(self->call->ethos, scope, &self->arena, &self->shown);
+    TRY(shown_file_read(self->call->ethos, scope, &self->arena, &self->decisions, error));
+    int code = shown_file_lines(self->call->ethos, scope, &self->arena, &self->shown);
     self->met = arena_array(&self->arena, self->decisions.count + 1, sizeof *self->met);
     return code == ETHOS_OK && self->met ? ETHOS_OK : err_nomem(error);
 }
@@ -192,7 +189,7 @@ static int add_hidden_of_scope(struct hidden_list *self, const char *scope, cons
     return code;
 }
 
-/* The file that arguments name, or all of each scope of the turn. */
+/* Searches the file that the arguments name, or all files of every scope of the turn. */
 static int collect_hidden_lines(struct hidden_list *self, struct ethos_error *error)
 {
     const struct ethos_context *context = ethos_turn_context(self->turn);
@@ -275,7 +272,7 @@ static int parse_line_location(struct ethos_view where, struct line_location *ou
     return ETHOS_OK;
 }
 
-/* The file of a place; a note of the workspace or of everywhere may be named without its scope. */
+/* Reads the file of a location. A note of the workspace or of the global scope may be named without its scope. */
 static int read_located_file(const struct op_call *call, struct ethos_turn *turn,
                              struct line_location *place, struct ethos_file **out,
                              struct ethos_error *error)
@@ -300,8 +297,8 @@ static int check_hash(struct ethos_view hash, struct ethos_error *error)
         hex = strchr("0123456789abcdef", hash.data[i]) && hash.data[i];
     return !hash.data || hex ? ETHOS_OK
                              : err_set(error, ETHOS_INVALID,
-                                       "hash: not the hash of a line, or less than %d "
-                                       "digits of it",
+                                       "hash: must be the hash of a line, or its first %d digits "
+                                       "or more",
                                        LEAST_HASH);
 }
 
@@ -312,7 +309,7 @@ static int refuse_changed_line(const struct line_location *place, struct ethos_e
     return err_hint(error, code, "ethos memory hidden lists the lines as they are now");
 }
 
-/* The hidden or shown line at a place. */
+/* Finds the line at a location among those that the guard hides or would hide. */
 static int find_hidden_line(const struct line_location *place, struct ethos_view hash,
                             const struct hidden_lines *found, const struct hidden_line **out,
                             struct ethos_error *error)
@@ -351,59 +348,48 @@ static int refuse_block(const struct line_location *place, struct ethos_error *e
 {
     int code = err_set(error, ETHOS_DENIED, "%s:%zu: a private key over several lines is not shown",
                        place->key, place->line);
-    return err_hint(error, code, "if it is none, put it on one line, or shorten it");
+    return err_hint(error, code, "if it is not a key, put it on one line, or shorten it");
 }
 
-/* Shows the line of the file at the place. */
+/* Allows the line at a location of the file, and returns it. */
 static int show_line_of_file(struct op_call *call, const struct line_location *place,
                              const struct ethos_file *file, struct op_result *result,
                              struct ethos_error *error)
 {
-    struct arena arena;
     struct shown_lines shown;
     struct hidden_lines found;
     const struct hidden_line *line = NULL;
+    CLEANUP_ARENA struct arena arena;
     arena_init(&arena);
-    int code = shown_file_lines(call->ethos, file->scope, &arena, &shown);
-    if (code == ETHOS_OK)
-        code = hidden_lines_find(view_of(file->text, file->size), &shown, &arena, &found);
-    code = code == ETHOS_OK ? find_hidden_line(place, op_text(call, "hash"), &found, &line, error)
-                            : err_nomem(error);
-    if (code == ETHOS_OK && line->block)
-        code = refuse_block(place, error);
-    if (code == ETHOS_OK)
-        code = allow_line(call, file, line, error);
-    if (code == ETHOS_OK) {
-        json_t *json = line_json(file->scope, file->key, line, true);
-        op_json_put(&json, "state", json_string("shown"));
-        if (call->dry_run)
-            op_json_put(&json, "dryRun", json_true());
-        code = op_return(result, json, error);
-    }
-    arena_release(&arena);
-    return code;
+    if (shown_file_lines(call->ethos, file->scope, &arena, &shown) != ETHOS_OK ||
+        hidden_lines_find(view_of(file->text, file->size), &shown, &arena, &found) != ETHOS_OK)
+        return err_nomem(error);
+    TRY(find_hidden_line(place, op_text(call, "hash"), &found, &line, error));
+    if (line->block)
+        return refuse_block(place, error);
+    TRY(allow_line(call, file, line, error));
+    json_t *json = line_json(file->scope, file->key, line, true);
+    op_json_put(&json, "state", json_string("shown"));
+    if (call->dry_run)
+        op_json_put(&json, "dryRun", json_true());
+    return op_return(result, json, error);
 }
 
 static int run_show_line(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct line_location place;
-    struct ethos_turn *turn;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
     struct ethos_file *file = NULL;
-    int code = parse_line_location(op_text(call, "line"), &place, error);
-    code = code ? code : check_hash(op_text(call, "hash"), error);
-    code = code ? code : ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = read_located_file(call, turn, &place, &file, error);
-    if (code == ETHOS_OK) {
-        code = show_line_of_file(call, &place, file, result, error);
-        ethos_file_free(file);
-    }
-    ethos_turn_free(turn);
+    TRY(parse_line_location(op_text(call, "line"), &place, error));
+    TRY(check_hash(op_text(call, "hash"), error));
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    TRY(read_located_file(call, turn, &place, &file, error));
+    int code = show_line_of_file(call, &place, file, result, error);
+    ethos_file_free(file);
     return code;
 }
 
-/* The hash of the line at a place, and the scope. */
+/* Finds the hash of the line at a location, and its scope. */
 static int hash_located_line(const struct op_call *call, struct ethos_turn *turn,
                              struct line_location *place, char out_scope[ETHOS_MAX_SCOPE],
                              char out_hash[HASH_HEX_SIZE], struct ethos_error *error)
@@ -438,7 +424,7 @@ static bool is_scope_of_turn(struct ethos_turn *turn, const char *scope)
            (fallback[1] && strcmp(fallback[1], scope) == 0);
 }
 
-/* The decision with this hash, of which there is one, about a scope of the turn or the one that is named. */
+/* Finds the only decision whose hash starts so, in the named scope or else in the scopes of the turn. */
 static int find_decision(const struct op_call *call, struct ethos_turn *turn,
                          struct ethos_view hash, char out_scope[ETHOS_MAX_SCOPE],
                          char out_hash[HASH_HEX_SIZE], struct ethos_error *error)
@@ -464,37 +450,33 @@ static int find_decision(const struct op_call *call, struct ethos_turn *turn,
     }
     arena_release(&arena);
     if (code == ETHOS_OK && count != 1)
-        code = count == 0 ? err_set(error, ETHOS_NOTFOUND, "this line is not on the list of shown lines")
-                          : err_hint(error,
-                                     err_set(error, ETHOS_INVALID,
-                                             "hash: %zu lines that are shown begin so", count),
-                                     "give more digits, or --scope");
+        code = count == 0
+                   ? err_set(error, ETHOS_NOTFOUND, "this line is not on the list of shown lines")
+                   : err_hint(error,
+                              err_set(error, ETHOS_INVALID,
+                                      "hash: ambiguous: %zu shown lines start with it", count),
+                              "give more digits, or --scope");
     return code;
 }
 
 static int run_hide_line(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct line_location place;
-    struct ethos_turn *turn;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
     char scope[ETHOS_MAX_SCOPE], hash[HASH_HEX_SIZE];
     struct ethos_view where = op_text(call, "line"), given = op_text(call, "hash");
-    int code = check_hash(given, error);
-    if (code == ETHOS_OK && !where.data && !given.data)
-        code = err_set(error, ETHOS_INVALID, "name a line, or the hash of one");
-    if (code == ETHOS_OK && where.data)
-        code = parse_line_location(where, &place, error);
-    code = code ? code : ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = where.data ? hash_located_line(call, turn, &place, scope, hash, error)
-                      : find_decision(call, turn, given, scope, hash, error);
-    if (code == ETHOS_OK && !call->dry_run)
-        code = shown_file_remove(call->ethos, scope, hash, error);
-    if (code == ETHOS_OK)
-        code = op_return(
-            result, json_pack("{s:s, s:s, s:b}", "scope", scope, "hash", hash, "hidden", 1), error);
-    ethos_turn_free(turn);
-    return code;
+    TRY(check_hash(given, error));
+    if (!where.data && !given.data)
+        return err_set(error, ETHOS_INVALID, "give a line or a hash");
+    if (where.data)
+        TRY(parse_line_location(where, &place, error));
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    TRY(where.data ? hash_located_line(call, turn, &place, scope, hash, error)
+                   : find_decision(call, turn, given, scope, hash, error));
+    if (!call->dry_run)
+        TRY(shown_file_remove(call->ethos, scope, hash, error));
+    return op_return(
+        result, json_pack("{s:s, s:s, s:b}", "scope", scope, "hash", hash, "hidden", 1), error);
 }
 
 #define ARG_HASH                                                                                   \
@@ -511,7 +493,7 @@ static const struct op_arg show_args[] = {{"line", OP_TEXT, OP_REQUIRED | OP_POS
                                           ARG_END};
 static const struct op_arg hide_args[] = {
     {"line", OP_TEXT, OP_POSITIONAL, NULL, "FILE:LINE", "the line: MEMORY.md:9, USER.md:3"},
-    {"hash", OP_TEXT, 0, NULL, "HASH", "the hash of the line, when it stands nowhere any more"},
+    {"hash", OP_TEXT, 0, NULL, "HASH", "the hash of the line, if no file has it any more"},
     ARG_SCOPE,
     ARG_END};
 

@@ -1,6 +1,6 @@
 /*
- * history.c: the operations that look back: memory.history, diff, restore, undo, blame; and
- * notes.history, undo, blame, which name the file by its note.
+ * history.c: the operations memory.history, diff, restore, undo and blame, and notes.history, undo and blame, which
+ * name the file by its note.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,23 +24,22 @@
 #include "ops/tables.h"
 #include "ops/write_report.h"
 
-/* A turn and the file that the arguments name. */
+/* A turn, and the file that the arguments name. */
 struct named_file {
     struct ethos_turn *turn;
     struct ethos_target target; /* resolved: points into aimed */
     struct scope_target aimed;
 };
 
-/* A note, also one that is gone. */
+/* Finds a note, which may have been removed. */
 static int find_note(struct ethos_turn *turn, const struct op_call *call, struct scope_target *out,
                      struct ethos_error *error)
 {
-    const char *name = op_string(call, "name");
-    int code = notes_scope(turn, op_string(call, "scope"), out->scope, error);
-    return code == ETHOS_OK ? notes_find_past(turn, out->scope, name, out->key, error) : code;
+    TRY(notes_scope(turn, op_string(call, "scope"), out->scope, error));
+    return notes_find_past(turn, out->scope, op_string(call, "name"), out->key, error);
 }
 
-/* The same, for who only looks: of any scope that the turn sees. */
+/* The same for operations that only read: in any scope that the turn sees. */
 static int find_any_note(struct ethos_turn *turn, const struct op_call *call,
                          struct scope_target *out, struct ethos_error *error)
 {
@@ -53,6 +52,12 @@ static int find_any_note(struct ethos_turn *turn, const struct op_call *call,
     }
     return code;
 }
+
+static void close_named_file(const struct named_file *file)
+{
+    ethos_turn_free(file->turn);
+}
+#define CLEANUP_NAMED_FILE __attribute__((cleanup(close_named_file)))
 
 static int open_named_file(struct op_call *call, struct named_file *out, struct ethos_error *error)
 {
@@ -83,12 +88,12 @@ static struct ethos_filter named_filter(const struct op_call *call)
 /* ---- history -------------------------------------------------------------------------------- */
 
 #define HISTORY_PAGE 50        /* changes, unless a limit is given */
-#define HISTORY_WHOLE 8388608  /* bytes of the diffs that are made whole for one answer */
+#define HISTORY_WHOLE 8388608  /* bytes of complete diffs in one answer, about */
 #define HISTORY_CURSOR_SIZE 48 /* bytes with terminator */
 
 /*
- * Where a page ended: behind the change `number` and `besides` further ones that have no number, all of them
- * named by the same filter. Before the first numbered one it is 0.
+ * Where a page ended: after the change `number` and `besides` more that have no number, counting only changes that
+ * match the filter. number is 0 before the first numbered change.
  */
 struct history_cursor {
     uint64_t number, besides;
@@ -96,12 +101,12 @@ struct history_cursor {
 
 struct history_page {
     struct row_pages pages;
-    const struct named_file *looking;
+    const struct named_file *named;
     struct ethos_error *error;
     bool diffs;
     const struct ethos_filter *filter;
     size_t limit, count;
-    struct history_cursor at, from; /* where the walk is, and where the page begins */
+    struct history_cursor at, from; /* the current change, and where the page begins */
     struct history_cursor last;     /* of the last row */
     bool begun, more;
 };
@@ -117,16 +122,16 @@ static int parse_history_cursor(const char *cursor, struct history_cursor *out,
     return strcmp(again, cursor) == 0 ? ETHOS_OK : pages_refuse(error);
 }
 
-/* Adds a row. A diff that was cut is made whole at once where rows are shown as they come. */
+/* Adds a row. If rows are streamed, a cut diff is completed here instead of at the end. */
 static int add_history_row(struct history_page *rows, const struct ethos_change *change)
 {
-    const struct named_file *looking = rows->looking;
-    json_t *row = change_json(looking->aimed.scope, change);
+    const struct named_file *named = rows->named;
+    json_t *row = change_json(named->aimed.scope, change);
     int code = ETHOS_OK;
     if (rows->diffs)
         op_json_put(&row, "diff", change->diff_whole ? json_text(change->diff) : json_null());
     if (rows->diffs && row && rows->pages.streams && !change->diff_whole)
-        code = change_complete(looking->turn, &looking->target, row, rows->error);
+        code = change_complete(named->turn, &named->target, row, rows->error);
     size_t size = json_string_length(json_object_get(row, "diff"));
     if (code == ETHOS_OK)
         code = pages_add(&rows->pages, json_incref(row));
@@ -153,8 +158,8 @@ static int add_change_in_page(void *arg, const struct ethos_change *change)
     return add_history_row(rows, change);
 }
 
-/* Those that are too long for one answer stay null: memory.diff shows each. */
-static int complete_diffs(const struct named_file *looking, const struct row_pages *pages,
+/* Completes diffs that were cut, up to HISTORY_WHOLE bytes. The others stay null; memory.diff shows each. */
+static int complete_diffs(const struct named_file *named, const struct row_pages *pages,
                           struct ethos_error *error)
 {
     size_t index, bytes = 0;
@@ -163,7 +168,7 @@ static int complete_diffs(const struct named_file *looking, const struct row_pag
     json_array_foreach (pages->rows, index, row) {
         if (!json_is_null(json_object_get(row, "diff")) || bytes > HISTORY_WHOLE)
             continue;
-        code = change_complete(looking->turn, &looking->target, row, error);
+        code = change_complete(named->turn, &named->target, row, error);
         if (code != ETHOS_OK)
             break;
         bytes += json_string_length(json_object_get(row, "diff"));
@@ -171,17 +176,17 @@ static int complete_diffs(const struct named_file *looking, const struct row_pag
     return code;
 }
 
-static int list_history(struct op_call *call, const struct named_file *looking,
+static int list_history(struct op_call *call, const struct named_file *named,
                         struct history_page *rows, struct ethos_error *error)
 {
     const char *cursor = op_string(call, "cursor");
     int code = cursor ? parse_history_cursor(cursor, &rows->from, error) : ETHOS_OK;
     rows->begun = !cursor || (rows->from.number == 0 && rows->from.besides == 0);
     if (rows->diffs)
-        rows->pages.streams = call->tell && !call->want_json; // a page of diffs may be long, too
+        rows->pages.streams = call->tell && !call->want_json; // diffs make a single page long, too
     if (code == ETHOS_OK)
-        code = ethos_history(looking->turn, &looking->target, rows->filter, add_change_in_page,
-                             rows, error);
+        code = ethos_history(named->turn, &named->target, rows->filter, add_change_in_page, rows,
+                             error);
     if (code == 1 && rows->more)
         code = ETHOS_OK;
     if (code == ETHOS_OK && !rows->begun)
@@ -189,22 +194,21 @@ static int list_history(struct op_call *call, const struct named_file *looking,
     if (code == ETHOS_NOMEM)
         err_nomem(error);
     if (code == ETHOS_OK && rows->diffs && !rows->pages.streams)
-        code = complete_diffs(looking, &rows->pages, error);
+        code = complete_diffs(named, &rows->pages, error);
     return code;
 }
 
 static int run_history(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct named_file looking;
     char next[HISTORY_CURSOR_SIZE];
     const struct ethos_filter filter = named_filter(call);
-    int code = open_named_file(call, &looking, error);
+    CLEANUP_NAMED_FILE struct named_file named = {0};
+    TRY(open_named_file(call, &named, error));
     struct history_page rows = {
-        .looking = &looking, .error = error, .diffs = op_flag(call, "diff"), .filter = &filter};
+        .named = &named, .error = error, .diffs = op_flag(call, "diff"), .filter = &filter};
     pages_init(&rows.pages, call, "items");
     rows.limit = pages_limit(&rows.pages, HISTORY_PAGE);
-    if (code == ETHOS_OK)
-        code = list_history(call, &looking, &rows, error);
+    int code = list_history(call, &named, &rows, error);
     snprintf(next, sizeof next, "%" PRIu64 ".%" PRIu64, rows.last.number, rows.last.besides);
     if (code == ETHOS_OK)
         code = op_return(result,
@@ -212,7 +216,6 @@ static int run_history(struct op_call *call, struct op_result *result, struct et
                                    op_json_string(rows.more ? next : NULL)),
                          error);
     json_decref(rows.pages.rows);
-    ethos_turn_free(looking.turn);
     return code;
 }
 
@@ -235,55 +238,45 @@ static int record_newest_versions(void *arg, const struct ethos_change *change)
     return 1; // enough
 }
 
-/* What is compared: two versions, one and the text as it is, or what the last change did. */
-static int choose_versions(const struct op_call *call, const struct named_file *looking,
+/* Chooses what to compare: two versions, one version and the current text, or both sides of the last change. */
+static int choose_versions(const struct op_call *call, const struct named_file *named,
                            struct newest_change *out, struct ethos_error *error)
 {
-    const char *from = op_string(call, "from"), *to = op_string(call, "to");
-    struct ethos_file *file = NULL;
-    *out = (struct newest_change){.any = from != NULL};
-    if (!from) {
-        int code = ethos_history(looking->turn, &looking->target, NULL, record_newest_versions, out,
+    const char *names[] = {op_string(call, "from"), op_string(call, "to")};
+    *out = (struct newest_change){.any = names[0] != NULL};
+    if (!names[0]) {
+        int code = ethos_history(named->turn, &named->target, NULL, record_newest_versions, out,
                                  error);
         return code == 1 ? ETHOS_OK : code;
     }
     for (int i = 0; i < 2; i++) {
-        const char *name = i == 0 ? from : to;
-        int code = name ? ethos_read_version(looking->turn, &looking->target, name, &file, error)
-                        : ethos_read(looking->turn, &looking->target, &file, error);
-        if (code != ETHOS_OK)
-            return code;
+        CLEANUP_FILE struct ethos_file *file = NULL;
+        TRY(names[i] ? ethos_read_version(named->turn, &named->target, names[i], &file, error)
+                     : ethos_read(named->turn, &named->target, &file, error));
         memcpy(i == 0 ? out->from : out->to, file->revision, sizeof out->from);
-        ethos_file_free(file);
     }
     return ETHOS_OK;
 }
 
 static int run_diff(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct named_file looking;
     struct newest_change last;
-    struct str diff;
+    CLEANUP_NAMED_FILE struct named_file named = {0};
+    CLEANUP_STR struct str diff;
     str_init(&diff, ETHOS_MAX_STORE_BYTES);
-    int code = open_named_file(call, &looking, error);
-    if (code == ETHOS_OK)
-        code = choose_versions(call, &looking, &last, error);
-    if (code == ETHOS_OK && last.any)
-        code = change_diff(looking.turn, &looking.target, last.from, last.to, &diff, error);
-    if (code == ETHOS_OK && last.any)
-        code = op_return(result,
-                         json_pack("{s:s, s:s, s:o, s:o, s:o}", "scope", looking.aimed.scope, "key",
-                                   looking.aimed.key, "from", op_json_revision(last.from), "to",
-                                   op_json_revision(last.to), "diff", json_text(str_view(&diff))),
-                         error);
-    else if (code == ETHOS_OK)
-        code = op_return(result, json_null(), error);
-    str_release(&diff);
-    ethos_turn_free(looking.turn);
-    return code;
+    TRY(open_named_file(call, &named, error));
+    TRY(choose_versions(call, &named, &last, error));
+    if (!last.any)
+        return op_return(result, json_null(), error);
+    TRY(change_diff(named.turn, &named.target, last.from, last.to, &diff, error));
+    return op_return(result,
+                     json_pack("{s:s, s:s, s:o, s:o, s:o}", "scope", named.aimed.scope, "key",
+                               named.aimed.key, "from", op_json_revision(last.from), "to",
+                               op_json_revision(last.to), "diff", json_text(str_view(&diff))),
+                     error);
 }
 
-/* ---- a text that history keeps whole -------------------------------------------------------- */
+/* ---- texts of the history, by hash ---------------------------------------------------------- */
 
 struct wanted_revision {
     const char *revision;
@@ -300,23 +293,23 @@ static int match_revision(void *arg, const struct ethos_change *change)
     return found ? 1 : ETHOS_OK;
 }
 
-/* The text of a hash, if some file of the scope ever had it; else null, as for what is no hash. */
-static int read_history_blob(const struct named_file *looking, const char *blob, json_t **out,
+/* The text with this hash if a file of the scope ever had it; JSON null if not, or if it is not a hash. */
+static int read_history_blob(const struct named_file *named, const char *blob, json_t **out,
                              struct ethos_error *error)
 {
     char revision[ETHOS_REVISION_SIZE];
     struct wanted_revision wanted = {.revision = revision};
     struct ethos_file *file = NULL;
-    struct ethos_provider *provider = service_provider(looking->turn, looking->aimed.scope,
-                                                       looking->aimed.key);
+    struct ethos_provider *provider = service_provider(named->turn, named->aimed.scope,
+                                                       named->aimed.key);
     snprintf(revision, sizeof revision, "sha256:%s", blob);
     int code = hash_is_hex(view_str(blob)) && SLOT_PROVIDER(provider, history)
-                   ? provider->ops->history(provider, looking->aimed.scope, NULL, match_revision,
+                   ? provider->ops->history(provider, named->aimed.scope, NULL, match_revision,
                                             &wanted, error)
                    : ETHOS_OK;
-    const struct ethos_target target = {NULL, looking->aimed.scope, wanted.key};
+    const struct ethos_target target = {NULL, named->aimed.scope, wanted.key};
     if (code == 1)
-        code = ethos_read_version(looking->turn, &target, revision, &file, error);
+        code = ethos_read_version(named->turn, &target, revision, &file, error);
     if (code == ETHOS_NOTFOUND)
         code = ETHOS_OK;
     if (code == ETHOS_OK)
@@ -328,15 +321,11 @@ static int read_history_blob(const struct named_file *looking, const char *blob,
 static int run_history_blob(struct op_call *call, struct op_result *result,
                             struct ethos_error *error)
 {
-    struct named_file looking;
     json_t *content = NULL;
-    int code = open_named_file(call, &looking, error);
-    if (code == ETHOS_OK)
-        code = read_history_blob(&looking, op_string(call, "blob"), &content, error);
-    if (code == ETHOS_OK)
-        code = op_return(result, json_pack("{s:o}", "content", content), error);
-    ethos_turn_free(looking.turn);
-    return code;
+    CLEANUP_NAMED_FILE struct named_file named = {0};
+    TRY(open_named_file(call, &named, error));
+    TRY(read_history_blob(&named, op_string(call, "blob"), &content, error));
+    return op_return(result, json_pack("{s:o}", "content", content), error);
 }
 
 /* ---- restore and undo ----------------------------------------------------------------------- */
@@ -349,8 +338,7 @@ static int restore_version(struct ethos_turn *turn, const struct op_call *call,
     struct ethos_target target = report_target(call);
     const char *revision = op_string(call, "revision"), *slug = op_string(call, "slug");
     if (!revision == !slug)
-        return err_hint(error,
-                        err_set(error, ETHOS_INVALID, "neither a version nor a slug, or both"),
+        return err_hint(error, err_set(error, ETHOS_INVALID, "give either a version or a slug"),
                         "for example: ethos memory restore 12");
     return slug ? archived_restore(turn, target.scope, slug, how, error)
                 : ethos_restore(turn, &target, revision, how, error);
@@ -370,11 +358,12 @@ static int undo_in_scope(struct ethos_turn *turn, const struct op_call *call,
     const struct ethos_target named = report_target(call);
     if (op_string(call, "key") || how->if_match)
         return err_hint(
-            error, err_set(error, ETHOS_INVALID, "'all' goes with neither 'key' nor 'ifMatch'"),
-            "they name one file, and it means every file of the scope");
-    int code = scope_target(ethos_turn_context(turn), named.store, named.scope, named.key, false,
-                            &aimed, error);
-    return code == ETHOS_OK ? undo_all(turn, aimed.scope, filter, how, error) : code;
+            error,
+            err_set(error, ETHOS_INVALID, "'all' cannot be combined with 'key' or 'ifMatch'"),
+            "leave out 'all' to undo changes of one file only");
+    TRY(scope_target(ethos_turn_context(turn), named.store, named.scope, named.key, false, &aimed,
+                     error));
+    return undo_all(turn, aimed.scope, filter, how, error);
 }
 
 static int undo_change(struct ethos_turn *turn, const struct op_call *call,
@@ -384,20 +373,18 @@ static int undo_change(struct ethos_turn *turn, const struct op_call *call,
     struct ethos_target target = report_target(call);
     struct scope_target aimed;
     const struct ethos_filter filter = named_filter(call);
-    if (filter.number && !op_string(call, "key") && !op_flag(call, "all")) {
-        int code = scope_target(ethos_turn_context(turn), target.store, target.scope, target.key,
-                                false, &aimed, error);
-        if (code == ETHOS_OK)
-            code = undo_find_number(turn, aimed.scope, filter.number, aimed.key, error);
-        if (code != ETHOS_OK)
-            return code;
+    if (op_flag(call, "all"))
+        return undo_in_scope(turn, call, &filter, how, error);
+    if (filter.number && !op_string(call, "key")) {
+        TRY(scope_target(ethos_turn_context(turn), target.store, target.scope, target.key, false,
+                         &aimed, error));
+        TRY(undo_find_number(turn, aimed.scope, filter.number, aimed.key, error));
         target = (struct ethos_target){NULL, aimed.scope, aimed.key};
     }
-    return op_flag(call, "all") ? undo_in_scope(turn, call, &filter, how, error)
-                                : ethos_undo(turn, &target, &filter, how, error);
+    return ethos_undo(turn, &target, &filter, how, error);
 }
 
-/* The last operation on a note, or on any of them. */
+/* Undoes the last operation on the named note, or on any note of the scope. */
 static int undo_note(struct ethos_turn *turn, const struct op_call *call,
                      const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
@@ -408,24 +395,24 @@ static int undo_note(struct ethos_turn *turn, const struct op_call *call,
     bool named = op_string(call, "name");
     if (named && filter.number)
         return err_hint(error,
-                        err_set(error, ETHOS_INVALID, "a name and 'change' exclude each other"),
+                        err_set(error, ETHOS_INVALID, "a name and 'change' are mutually exclusive"),
                         "leave one of them out");
-    int code = named ? find_note(turn, call, &aimed, error)
-                     : notes_scope(turn, op_string(call, "scope"), aimed.scope, error);
-    if (code == ETHOS_OK && !named)
-        code = filter.number ? undo_find_number(turn, aimed.scope, filter.number, aimed.key, error)
-                             : undo_newest(turn, aimed.scope, aimed.key, &filter.number, error);
-    return code == ETHOS_OK ? ethos_undo(turn, &target, &filter, how, error) : code;
+    TRY(named ? find_note(turn, call, &aimed, error)
+              : notes_scope(turn, op_string(call, "scope"), aimed.scope, error));
+    if (!named)
+        TRY(filter.number ? undo_find_number(turn, aimed.scope, filter.number, aimed.key, error)
+                          : undo_newest(turn, aimed.scope, aimed.key, &filter.number, error));
+    return ethos_undo(turn, &target, &filter, how, error);
 }
 
 struct undone {
     json_t *numbers;   /* of all files so far */
     size_t seen;       /* changes of this file */
-    json_int_t number; /* of the undoing */
-    json_int_t before; /* number of the change that it stood at before, or 0 */
+    json_int_t number; /* of the change that undid them */
+    json_int_t before; /* number of the previous change, or 0 */
 };
 
-/* The newest change is the undoing; what was before it is the one behind. */
+/* The newest change is the undo itself; the next one is the change before it. */
 static int record_undone(void *arg, const struct ethos_change *change)
 {
     struct undone *undone = arg;
@@ -443,8 +430,8 @@ static int record_undone(void *arg, const struct ethos_change *change)
 }
 
 /*
- * Which changes are undone now; the report stands, whether or not that can be told. Files that were undone
- * together name the same changes, and the undoing has a number by which it can be undone in all of them.
+ * Adds which changes were undone, and the number of the undo, by which it can itself be undone. If they cannot be read,
+ * the report is returned without them.
  */
 static int add_undone(struct op_call *call, json_t **json, struct ethos_error *error)
 {
@@ -474,17 +461,17 @@ static int report_undo(report_fn *undo, struct op_call *call, struct op_result *
                        struct ethos_error *error)
 {
     int code = report_run(undo, call, result, error);
-    bool told = result->code == ETHOS_OK || op_flag(call, "all");
-    if (code == ETHOS_OK && !call->dry_run && told) {
+    bool any_done = result->code == ETHOS_OK || op_flag(call, "all");
+    if (code == ETHOS_OK && !call->dry_run && any_done) {
         struct ethos_error why = {0};
-        int untold = add_undone(call, &result->json, &why);
+        int undone = add_undone(call, &result->json, &why);
         if (result->code == ETHOS_OK) {
-            result->code = untold;
+            result->code = undone;
             result->error = why;
         }
     }
     if (code == ETHOS_OK && !result->json)
-        return err_set(error, ETHOS_NOMEM, "out of memory for the report of what was done");
+        return err_set(error, ETHOS_NOMEM, "done, but out of memory for the report");
     return code;
 }
 
@@ -493,37 +480,35 @@ static int run_undo(struct op_call *call, struct op_result *result, struct ethos
     return report_undo(undo_change, call, result, error);
 }
 
-/* Whether a file that stands again is a note that says nothing. */
+/* Whether a restored file is a note without text. */
 static bool is_empty_note(struct ethos_turn *turn, const char *scope, const char *key)
 {
     const struct ethos_target target = {NULL, scope, key};
-    struct ethos_file *file;
+    CLEANUP_FILE struct ethos_file *file = NULL;
     struct note note = {0};
     if (strcmp(key, NOTES_INDEX) == 0 || ethos_read(turn, &target, &file, NULL) != ETHOS_OK)
         return false;
     if (file->text)
         note_parse(view_of(file->text, file->size), &note);
-    bool empty = note.has_frontmatter && view_trim(note.body).size == 0;
-    ethos_file_free(file);
-    return empty;
+    return note.has_frontmatter && view_trim(note.body).size == 0;
 }
 
-/* What was forgotten does not come back, but its note does. */
+/* Undo restores a note, but not the lines that memory.forget removed from it. */
 static int warn_empty_notes(struct op_call *call, json_t **json, struct ethos_error *error)
 {
     size_t i;
     const json_t *row;
     struct ethos_turn *turn = NULL;
-    json_t *told = json_object_get(*json, "warnings");
-    json_t *warnings = told ? json_incref(told) : json_array();
+    json_t *others = json_object_get(*json, "warnings");
+    json_t *warnings = others ? json_incref(others) : json_array();
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     json_array_foreach (json_object_get(*json, "written"), i, row) {
         const char *key = json_string_value(json_object_get(row, "key"));
         const char *scope = json_string_value(json_object_get(row, "scope"));
         if (code == ETHOS_OK && is_empty_note(turn, scope, key))
-            op_json_push(&warnings, json_sprintf("%s is empty: what it said was forgotten, or it "
-                                                 "never said anything",
-                                                 key));
+            op_json_push(
+                &warnings,
+                json_sprintf("%s is empty: its text was forgotten, or it never had one", key));
     }
     ethos_turn_free(turn);
     if (json_array_size(warnings) > 0)
@@ -544,9 +529,9 @@ static int run_undo_note(struct op_call *call, struct op_result *result, struct 
 
 #define BLAME_PAGE 1000 /* lines, unless a limit is given */
 
-#define BLAME_CHANGES 64 /* whose JSON is at hand; neighbours in history do not collide */
+#define BLAME_CHANGES 64 /* cached as JSON; neighbours in the history do not collide */
 
-/* Lines that one change put there share its JSON, which is many times larger than a short line. */
+/* Lines of one change share its JSON, which is many times larger than a short line. */
 struct blamed {
     struct row_pages lines;
     const char *scope;
@@ -579,7 +564,7 @@ static int add_blamed_line(void *arg, const struct ethos_blame *blame)
                                blame->replaced.data ? json_text(blame->replaced) : json_null()));
 }
 
-/* The first line and how many: one that is named, or a page. */
+/* The lines to show: the named one (*out_most is 0), or a page. */
 static int blame_range(const struct row_pages *pages, size_t *out_first, size_t *out_most,
                        struct ethos_error *error)
 {
@@ -596,39 +581,35 @@ static int blame_range(const struct row_pages *pages, size_t *out_first, size_t 
     return ETHOS_OK;
 }
 
-static json_t *blame_json(const struct named_file *looking, json_t *lines, size_t next,
-                          size_t total)
+static json_t *blame_json(const struct named_file *named, json_t *lines, size_t next, size_t total)
 {
     char cursor[24];
     snprintf(cursor, sizeof cursor, "%zu", next);
-    return json_pack("{s:s, s:s, s:O, s:o}", "scope", looking->aimed.scope, "key",
-                     looking->aimed.key, "lines", lines, "nextCursor",
-                     op_json_string(next <= total ? cursor : NULL));
+    return json_pack("{s:s, s:s, s:O, s:o}", "scope", named->aimed.scope, "key", named->aimed.key,
+                     "lines", lines, "nextCursor", op_json_string(next <= total ? cursor : NULL));
 }
 
 static int run_blame(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct named_file looking;
     size_t first, most, total = 0;
-    int code = open_named_file(call, &looking, error);
-    struct blamed blamed = {.scope = looking.aimed.scope};
+    CLEANUP_NAMED_FILE struct named_file named = {0};
+    TRY(open_named_file(call, &named, error));
+    struct blamed blamed = {.scope = named.aimed.scope};
     pages_init(&blamed.lines, call, "lines");
+    int code = blame_range(&blamed.lines, &first, &most, error);
     if (code == ETHOS_OK)
-        code = blame_range(&blamed.lines, &first, &most, error);
-    if (code == ETHOS_OK)
-        code = blame_lines(looking.turn, &looking.target, first, most, add_blamed_line, &blamed,
-                           &total, error);
+        code = blame_lines(named.turn, &named.target, first, most, add_blamed_line, &blamed, &total,
+                           error);
     if (code == ETHOS_NOMEM)
         err_nomem(error);
     if (code == ETHOS_OK)
         code = op_return(result,
-                         blame_json(&looking, blamed.lines.rows,
+                         blame_json(&named, blamed.lines.rows,
                                     most && most < SIZE_MAX ? first + most : SIZE_MAX, total),
                          error);
     json_decref(blamed.lines.rows);
     for (size_t i = 0; i < BLAME_CHANGES; i++)
         json_decref(blamed.cache[i].json);
-    ethos_turn_free(looking.turn);
     return code;
 }
 
@@ -730,7 +711,7 @@ const struct op ops_history[] = {
      run_history},
     {"memory.diff", "memory diff", "Show the last change, or how versions differ",
      "ethos memory diff 12", diff_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_diff},
-    {"memory.historyBlob", NULL, "Read a text that the history of a scope keeps", NULL, blob_args,
+    {"memory.historyBlob", NULL, "Read a text of the history by its hash", NULL, blob_args,
      OP_MEMORY_READ, OP_IDEMPOTENT, run_history_blob},
     {"memory.restore", "memory restore", "Restore a version, byte for byte",
      "ethos memory restore 12", restore_args, OP_MEMORY_WRITE,

@@ -1,10 +1,10 @@
 /*
- * import_export.c: the operations transfer.*: import from other programs, export to them.
+ * import_export.c: the operations transfer.import and transfer.export: exchange notes with other programs.
  *
  *     {"format", "path", "scope", "counts": {"taken": 2, ...},
  *      "rows": [{"what", "file", "scope", "key", "why", "diff"}], "dryRun"}
  *
- * Members of rows that do not apply are left out. An export to standard output is its text alone.
+ * Members of rows that do not apply are omitted. An export to standard output is the text alone.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@
 struct transfer_tally {
     json_t *rows, *counts;
     int64_t conflicts, left, differs;
-    int code; /* of the first that was left */
+    int code; /* of the first item that was not written */
 };
 
 static void put_row_text(json_t **row, const char *name, const char *value)
@@ -46,7 +46,7 @@ static void add_transfer_row(void *arg, const struct transfer_row *row)
         op_json_put(&tally->counts, row->what, json_integer(count + 1));
 }
 
-/* What was not done as asked for, though nothing failed. */
+/* Sets the error of items that were not written as requested, although the operation itself did not fail. */
 static void set_unfinished_error(const struct transfer_tally *tally, struct op_result *result)
 {
     if (tally->conflicts > 0) {
@@ -90,7 +90,7 @@ static int run_transfer(struct op_call *call, const struct transfer_request *giv
     struct transfer_request what = *given;
     struct ethos_origin origin = op_origin(call);
     if (!export) {
-        origin.trust = trust_name(TRUST_UNTRUSTED); // it is somebody else's text
+        origin.trust = trust_name(TRUST_UNTRUSTED); // others wrote the text
         origin.approved_by = call->trust == TRUST_OWNER && op_flag(call, "approve") ? "owner"
                                                                                     : NULL;
     }

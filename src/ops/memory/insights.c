@@ -31,7 +31,7 @@ struct series {
     int64_t since_ms;
     json_t *points; /* newest first: the last of each day */
     char day[DATE_SIZE];
-    uint64_t before; /* bytes, before the oldest change that was told */
+    uint64_t before; /* bytes, before the oldest change that was read */
 };
 
 static json_t *point_json(int64_t ms, uint64_t bytes)
@@ -57,7 +57,7 @@ static int add_point(void *arg, const struct ethos_change *change)
     return series->points ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* Oldest first, beginning with the size at the start. */
+/* The points, oldest first, preceded by the size at the start of the period. */
 static json_t *reverse_points(struct series *series)
 {
     json_t *points = json_array();
@@ -75,10 +75,10 @@ static int read_series(struct ethos_turn *turn, const struct ethos_target *targe
     int code = ethos_history(turn, target, NULL, add_point, &series, error);
     if (code == 1 || code == ETHOS_UNSUPPORTED)
         code = ETHOS_OK;
-    if (code == ETHOS_OK)
-        *out = reverse_points(&series);
+    if (code == ETHOS_OK && !(*out = reverse_points(&series)))
+        code = ETHOS_NOMEM;
     json_decref(series.points);
-    return code == ETHOS_NOMEM || (code == ETHOS_OK && !*out) ? err_nomem(error) : code;
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
 static int add_file_series(struct ethos_turn *turn, const char *scope, const char *key,
@@ -86,21 +86,18 @@ static int add_file_series(struct ethos_turn *turn, const char *scope, const cha
                            struct ethos_error *error)
 {
     const struct ethos_target target = {NULL, scope, key};
-    struct ethos_file *file = NULL;
+    CLEANUP_FILE struct ethos_file *file = NULL;
     json_t *series = NULL;
-    int code = ethos_read(turn, &target, &file, error);
-    if (code == ETHOS_OK)
-        code = read_series(turn, &target, file->size, since_ms, &series, error);
-    if (code == ETHOS_OK)
-        op_json_push(files, json_pack("{s:s, s:s, s:s, s:I, s:I, s:o}", "scope", scope, "key", key,
-                                      "label", label, "bytes", (json_int_t)file->size, "chars",
-                                      (json_int_t)utf8_units(view_of(file->text, file->size)),
-                                      "series", series));
-    ethos_file_free(file);
-    return code == ETHOS_OK && !*files ? err_nomem(error) : code;
+    TRY(ethos_read(turn, &target, &file, error));
+    TRY(read_series(turn, &target, file->size, since_ms, &series, error));
+    op_json_push(files, json_pack("{s:s, s:s, s:s, s:I, s:I, s:o}", "scope", scope, "key", key,
+                                  "label", label, "bytes", (json_int_t)file->size, "chars",
+                                  (json_int_t)utf8_units(view_of(file->text, file->size)), "series",
+                                  series));
+    return *files ? ETHOS_OK : err_nomem(error);
 }
 
-/* A file that cannot be read does not hide the others. */
+/* If a file cannot be read, the result carries the error and shows the other files. */
 static int add_files(struct ethos_turn *turn, int64_t since_ms, json_t **files,
                      struct op_result *result, struct ethos_error *error)
 {
@@ -127,7 +124,7 @@ static int add_files(struct ethos_turn *turn, int64_t since_ms, json_t **files,
 
 /* ---- writes --------------------------------------------------------------------------------- */
 
-/* Counts by day, source, way and scope; the key of a row is all four. */
+/* Counts writes by day, source, surface and scope, which together are the key of a row. */
 static int count_write(void *arg, const char *scope, const struct ethos_change *change)
 {
     json_t **rows = arg;
@@ -153,7 +150,7 @@ static int compare_row_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The rows by day. */
+/* The rows in the order of their keys, so by day. */
 static json_t *sort_rows(json_t *rows)
 {
     size_t count = json_object_size(rows), i = 0;
@@ -221,36 +218,27 @@ static int collect_insights(struct op_call *call, struct ethos_turn *turn, struc
 {
     int64_t days = op_integer(call, "days", DAYS);
     int64_t since_ms = service_now_ms(call->ethos) - days * DAY_MS;
-    json_t *files = json_array(), *writes = NULL;
+    json_auto_t *files = json_array();
+    json_auto_t *writes = NULL;
     struct note_counts notes = {0};
-    int code = add_files(turn, since_ms, &files, result, error);
-    if (code == ETHOS_OK)
-        code = add_writes(turn, since_ms, &writes, result, error);
-    if (code == ETHOS_OK)
-        code = count_notes(turn, &notes, error);
-    if (code == ETHOS_OK)
-        code = op_return(result,
-                         json_pack("{s:I, s:I, s:O, s:O, s:{s:I, s:I}}", "days", (json_int_t)days,
-                                   "budget", (json_int_t)service_settings(turn)->max_chars, "files",
-                                   files, "writes", writes, "notes", "total", notes.total, "stale",
-                                   notes.stale),
-                         error);
-    json_decref(files);
-    json_decref(writes);
-    return code;
+    TRY(add_files(turn, since_ms, &files, result, error));
+    TRY(add_writes(turn, since_ms, &writes, result, error));
+    TRY(count_notes(turn, &notes, error));
+    return op_return(result,
+                     json_pack("{s:I, s:I, s:O, s:O, s:{s:I, s:I}}", "days", (json_int_t)days,
+                               "budget", (json_int_t)service_settings(turn)->max_chars, "files",
+                               files, "writes", writes, "notes", "total", notes.total, "stale",
+                               notes.stale),
+                     error);
 }
 
 static int run_insights(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct ethos_turn *turn;
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = collect_insights(call, turn, result, error);
-    if (code == ETHOS_OK)
-        report_workspace(ethos_turn_context(turn), result);
-    ethos_turn_free(turn);
-    return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    TRY(collect_insights(call, turn, result, error));
+    report_workspace(ethos_turn_context(turn), result);
+    return ETHOS_OK;
 }
 
 static const struct op_arg insights_args[] = {
@@ -258,6 +246,6 @@ static const struct op_arg insights_args[] = {
     {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
 
 const struct op ops_insights[] = {{"memory.insights", NULL,
-                                   "Tell how memory grows, and who writes to it", NULL,
+                                   "Show how memory grows, and who writes to it", NULL,
                                    insights_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_insights},
                                   {0}};

@@ -55,7 +55,7 @@ static json_t *source_rows(const struct ethos_block *block)
     return rows;
 }
 
-/* What the last check of the workspace's notes found; no note is opened for it. */
+/* The findings of the last check of the workspace's notes, as they were stored. */
 static json_t *index_rows(struct ethos_turn *turn)
 {
     json_t *rows = NULL;
@@ -66,7 +66,7 @@ static json_t *index_rows(struct ethos_turn *turn)
     return code == ETHOS_OK || code == ETHOS_NOMEM ? rows : json_array();
 }
 
-/* Of what is out of reach: that it is old, and how old. */
+/* Marks text of an unreachable backend as stale, with the time when it was read. */
 static void put_staleness(json_t **json, int64_t known_ms)
 {
     if (known_ms == 0)
@@ -75,7 +75,7 @@ static void put_staleness(json_t **json, int64_t known_ms)
     op_json_put(json, "knownAt", op_json_time(known_ms));
 }
 
-/* Why each passage of what was recalled is there. */
+/* Why each recalled passage is in the block. */
 static json_t *found_rows(const struct ethos_block *block)
 {
     json_t *rows = json_array();
@@ -139,19 +139,13 @@ static int run_prefetch(struct op_call *call, struct op_result *result, struct e
         .no_sessions = call->no_sessions,
     };
     struct ethos_request request = *call->request;
-    struct ethos_turn *turn;
-    struct ethos_block *block = NULL;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    CLEANUP_BLOCK struct ethos_block *block = NULL;
     request.query = op_string(call, "query");
-    int code = ethos_turn_new(call->ethos, &request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = ethos_prefetch(turn, &options, &block, error);
-    if (code == ETHOS_OK)
-        code = return_block(call, turn, block, result, error);
+    TRY(ethos_turn_new(call->ethos, &request, &turn, error));
     result->texts_of = service_settings(turn)->guard ? OP_TEXTS_BLOCK : OP_TEXTS_ANY;
-    ethos_block_free(block);
-    ethos_turn_free(turn);
-    return code;
+    TRY(ethos_prefetch(turn, &options, &block, error));
+    return return_block(call, turn, block, result, error);
 }
 
 /* ---- sync and the single updates ----------------------------------------------------------- */
@@ -174,28 +168,25 @@ static int run_sync(struct op_call *call, struct op_result *result, struct ethos
     return report_run(sync_batch, &own, result, error);
 }
 
-/* A model read what hides by its number (ops/sanitize): a text that is not there so is looked for as it is. */
+/* Models see invisible characters as \u{...} (ops/sanitize). If the file lacks that text, restores the characters. */
 static int restore_hidden_characters(struct ethos_turn *turn, const struct ethos_target *target,
                                      struct ethos_view *text, struct str *out,
                                      struct ethos_error *error)
 {
-    struct ethos_file *file;
+    CLEANUP_FILE struct ethos_file *file = NULL;
     if (!view_contains(*text, VIEW("\\u{")))
         return ETHOS_OK;
-    int code = ethos_read(turn, target, &file, error);
-    if (code != ETHOS_OK)
-        return code;
-    if (!view_contains(view_of(file->text, file->size), *text)) {
-        code = hidden_restore(*text, out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
-        *text = str_view(out);
-    }
-    ethos_file_free(file);
+    TRY(ethos_read(turn, target, &file, error));
+    if (view_contains(view_of(file->text, file->size), *text))
+        return ETHOS_OK;
+    int code = hidden_restore(*text, out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+    *text = str_view(out);
     return code;
 }
 
 /*
- * What a model writes by key: MEMORY.md and USER.md. Notes have tools of their own, which keep the index in step,
- * and a name that nobody knows is no new file. Other scopes (a team's) have files of any name.
+ * By key, a model may write MEMORY.md and USER.md only. Notes have their own tools, which update the index, and an
+ * unknown name does not create a file. In other scopes (a team's) any name is allowed.
  */
 static int check_model_key(struct ethos_turn *turn, const struct ethos_target *target,
                            struct ethos_error *error)
@@ -206,7 +197,7 @@ static int check_model_key(struct ethos_turn *turn, const struct ethos_target *t
         return ETHOS_OK;
     int code = notes_locate(turn, NULL, name, scope, key, error);
     if (code == ETHOS_OK && !ethos_turn_context(turn)->workspace_scope)
-        return ETHOS_OK; // no note tools there
+        return ETHOS_OK; // there are no note tools without a workspace
     if (code == ETHOS_OK)
         return err_hint(error, err_set(error, ETHOS_DENIED, "%s is a note", key),
                         "note_write changes it, note_remove removes it");
@@ -216,18 +207,17 @@ static int check_model_key(struct ethos_turn *turn, const struct ethos_target *t
                     "remember makes a note; without key this changes MEMORY.md");
 }
 
-/* Whether a file has these lines already; a model that adds them again does not know it. */
+/* Reports the file as unchanged if it has these lines already: models tend to add them again. */
 static int check_already_present(struct ethos_turn *turn, const struct ethos_target *target,
                                  struct ethos_view text, const struct ethos_sync_how *how,
                                  bool *out_says, struct ethos_error *error)
 {
-    struct ethos_file *file;
+    CLEANUP_FILE struct ethos_file *file = NULL;
     *out_says = false;
     int code = ethos_read(turn, target, &file, error);
-    if (code == ETHOS_UNSUPPORTED) // a backend that only takes updates
+    if (code == ETHOS_UNSUPPORTED) // the backend accepts updates but cannot read
         return ETHOS_OK;
-    if (code != ETHOS_OK)
-        return code;
+    TRY(code);
     const struct note note = {.body = view_of(file->text, file->size)};
     code = note_says(&note, text, out_says) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
     const struct ethos_outcome outcome = {.kind = ETHOS_OUTCOME_UNCHANGED,
@@ -235,10 +225,9 @@ static int check_already_present(struct ethos_turn *turn, const struct ethos_tar
                                           .key = file->key,
                                           .revision = file->revision,
                                           .chars = utf8_units(note.body),
-                                          .warning = "it says this already"};
+                                          .warning = "the file already says this"};
     if (code == ETHOS_OK && *out_says)
         how->each(how->arg, &outcome);
-    ethos_file_free(file);
     return code;
 }
 
@@ -255,22 +244,19 @@ static int sync_one(enum ethos_action action, const char *argument, struct ethos
         .text = op_text(call, argument),
         .if_match = op_string(call, "ifMatch"),
     };
-    struct str meant;
-    str_init(&meant, SIZE_MAX);
     bool said = false;
+    CLEANUP_STR struct str restored;
+    str_init(&restored, SIZE_MAX);
     if (call->blind && (action != ETHOS_ACTION_ADD || target.key || target.scope))
         return err_hint(error, err_set(error, ETHOS_DENIED, "only text can be proposed here"),
                         "use the action add, without key");
-    int code = call->guarded && !call->blind ? check_model_key(turn, &target, error) : ETHOS_OK;
-    if (code == ETHOS_OK && call->guarded && action == ETHOS_ACTION_REMOVE)
-        code = restore_hidden_characters(turn, &target, &update.text, &meant, error);
-    if (code == ETHOS_OK && call->guarded && !call->blind && action == ETHOS_ACTION_ADD &&
-        update.text.size > 0)
-        code = check_already_present(turn, &target, update.text, how, &said, error);
-    if (code == ETHOS_OK && !said)
-        code = ethos_sync(turn, &update, 1, how, error);
-    str_release(&meant);
-    return code;
+    if (call->guarded && !call->blind)
+        TRY(check_model_key(turn, &target, error));
+    if (call->guarded && action == ETHOS_ACTION_REMOVE)
+        TRY(restore_hidden_characters(turn, &target, &update.text, &restored, error));
+    if (call->guarded && !call->blind && action == ETHOS_ACTION_ADD && update.text.size > 0)
+        TRY(check_already_present(turn, &target, update.text, how, &said, error));
+    return said ? ETHOS_OK : ethos_sync(turn, &update, 1, how, error);
 }
 
 static int sync_add(struct ethos_turn *turn, const struct op_call *call,
@@ -315,13 +301,13 @@ static int run_remove_lines(struct op_call *call, struct op_result *result,
 
 #define FILE_MEMBERS 7
 
-/* Texts, or absent for null. */
+/* A member of the result; an absent text is null. */
 struct file_member {
     const char *name;
     struct ethos_view text;
 };
 
-/* iso: where the time is put. */
+/* iso is the buffer of the time. */
 static void file_members(const struct ethos_file *file, char iso[CLOCK_ISO_SIZE],
                          struct file_member out[FILE_MEMBERS])
 {
@@ -354,7 +340,7 @@ static json_t *file_json(const struct ethos_file *file)
     return json;
 }
 
-/* The same as text. */
+/* Appends the same object as JSON text. */
 static int print_file(const struct ethos_file *file, struct str *out)
 {
     char iso[CLOCK_ISO_SIZE];
@@ -379,7 +365,7 @@ static int print_file(const struct ethos_file *file, struct str *out)
     return str_addc(out, '}');
 }
 
-/* Text, and with it which text these bytes are. */
+/* Returns the file as text, or as printed JSON, with its revision in result->json. */
 static int return_file_text(const struct op_call *call, const struct ethos_file *file,
                             struct op_result *result, struct ethos_error *error)
 {
@@ -388,7 +374,7 @@ static int return_file_text(const struct op_call *call, const struct ethos_file 
     int code = call->want_json ? print_file(file, &result->text)
                                : str_add(&result->text, view_of(file->text, file->size));
     if (code != ETHOS_OK)
-        return code == ETHOS_LIMIT ? err_set(error, code, "too large to be shown whole")
+        return code == ETHOS_LIMIT ? err_set(error, code, "too large for one result")
                                    : err_nomem(error);
     json_t *json = json_pack("{s:o}", "revision", op_json_revision(file->revision));
     put_staleness(&json, file->known_ms);
@@ -397,30 +383,23 @@ static int return_file_text(const struct op_call *call, const struct ethos_file 
 
 static int run_get_file(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct ethos_turn *turn;
-    struct ethos_file *file = NULL;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    CLEANUP_FILE struct ethos_file *file = NULL;
     struct service_seen seen = {0};
     struct ethos_target target = report_target(call);
     const char *at = op_string(call, "at");
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = at ? ethos_read_version(turn, &target, at, &file, error)
-              : service_read(turn, &target, &file, call->again ? &seen : NULL, error);
-    if (code == ETHOS_OK)
-        code = service_locate(turn, file, error);
-    if (code == ETHOS_OK)
-        code = call->want_json && !call->printed ? op_return(result, file_json(file), error)
-                                                 : return_file_text(call, file, result, error);
-    if (code == ETHOS_OK)
-        result->again = validator_new(&seen, -1);
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
     result->texts_of = OP_TEXTS_SCOPED;
-    ethos_file_free(file);
-    ethos_turn_free(turn);
-    return code;
+    TRY(at ? ethos_read_version(turn, &target, at, &file, error)
+           : service_read(turn, &target, &file, call->again ? &seen : NULL, error));
+    TRY(service_locate(turn, file, error));
+    TRY(call->want_json && !call->printed ? op_return(result, file_json(file), error)
+                                          : return_file_text(call, file, result, error));
+    result->again = validator_new(&seen, -1);
+    return ETHOS_OK;
 }
 
-/* The entry that waits for its backend: nobody knows its revision yet. */
+/* Returns a file whose write is queued until its backend can be reached; it has no revision yet. */
 static int return_queued_file(struct op_call *call, struct op_result *result,
                               struct ethos_error *error)
 {
@@ -436,7 +415,7 @@ static int return_queued_file(struct op_call *call, struct op_result *result,
     return op_return(result, json, error);
 }
 
-/* An overwrite is a replace; the answer is the entry as it is now, or as it is to be. */
+/* Replaces the file, then returns it as it is now, or as it will be if the write is queued. */
 static int run_write_file(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     int code = run_replace_file(call, result, error);
@@ -456,7 +435,7 @@ static int run_write_file(struct op_call *call, struct op_result *result, struct
 
 /* ---- saving as an editor does -------------------------------------------------------------- */
 
-/* The newest copy of a key. */
+/* The newest conflict copy of a key. */
 struct newest_copy {
     const char *key;
     char id[256];
@@ -470,15 +449,13 @@ static int record_newest_copy(void *arg, const struct ethos_conflict *conflict)
     return ETHOS_OK;
 }
 
-/* The text is safe in a copy; the row and the error say where. */
+/* Reports that the text was saved as a conflict copy, and which one. */
 static int report_save_conflict(struct ethos_turn *turn, const struct ethos_target *target,
                                 unsigned places, const struct ethos_sync_how *how,
                                 struct ethos_error *error)
 {
-    struct ethos_file *file = NULL;
-    int code = ethos_read(turn, target, &file, error);
-    if (code != ETHOS_OK)
-        return code;
+    CLEANUP_FILE struct ethos_file *file = NULL;
+    TRY(ethos_read(turn, target, &file, error));
     struct newest_copy newest = {file->key, ""};
     struct ethos_error why = {0};
     const struct ethos_outcome outcome = {.kind = ETHOS_OUTCOME_CONFLICT,
@@ -487,20 +464,19 @@ static int report_save_conflict(struct ethos_turn *turn, const struct ethos_targ
                                           .revision = file->revision,
                                           .chars = utf8_units(view_of(file->text, file->size)),
                                           .error = &why};
-    code = err_set(&why, ETHOS_CONFLICT,
-                   "%s: changed meanwhile in the same %s, where it keeps its text", file->key,
-                   places == 1 ? "place" : "places");
+    int code = err_set(&why, ETHOS_CONFLICT,
+                       "%s: changed meanwhile in the same %s, where its own text is kept",
+                       file->key, places == 1 ? "place" : "places");
     if (!(how->flags & ETHOS_SYNC_DRY_RUN) &&
         ethos_conflicts(turn, target, record_newest_copy, &newest, NULL) == ETHOS_OK && *newest.id)
-        err_hint(&why, code, "your text is kept: ethos conflicts show %s", newest.id);
+        err_hint(&why, code, "your text is saved: ethos conflicts show %s", newest.id);
     how->each(how->arg, &outcome);
     if (error)
         *error = why;
-    ethos_file_free(file);
     return code;
 }
 
-/* With the text it started from, what was saved meanwhile is merged; without, it is overwritten. */
+/* With a base text, merges what was saved meanwhile; without one, overwrites it. */
 static int sync_save(struct ethos_turn *turn, const struct op_call *call,
                      const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
@@ -510,9 +486,8 @@ static int sync_save(struct ethos_turn *turn, const struct op_call *call,
     unsigned places = 0;
     if (!base.data)
         return ethos_write(turn, &target, how->if_match, text, how, error);
-    int code = ethos_save(turn, &target, base, text, how, &places, error);
-    return code == ETHOS_OK && places > 0 ? report_save_conflict(turn, &target, places, how, error)
-                                          : code;
+    TRY(ethos_save(turn, &target, base, text, how, &places, error));
+    return places > 0 ? report_save_conflict(turn, &target, places, how, error) : ETHOS_OK;
 }
 
 static int run_save_file(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -520,12 +495,12 @@ static int run_save_file(struct op_call *call, struct op_result *result, struct 
     return report_run(sync_save, call, result, error);
 }
 
-/* ---- what there is ------------------------------------------------------------------------- */
+/* ---- the files of a context ---------------------------------------------------------------- */
 
 #define CONTEXT_FILES 4
 #define GLOBAL_LABEL "Global"
 
-/* The files of a context in the order they are shown: profile, log, index of the workspace, of all. */
+/* The files of a context in the order of the prompt: profile, memory, index of the workspace, global index. */
 static size_t context_files(const struct ethos_context *context,
                             struct ethos_target targets[CONTEXT_FILES],
                             const char *labels[CONTEXT_FILES])
@@ -562,7 +537,7 @@ static json_t *path_row(struct ethos_turn *turn, const struct ethos_target *targ
                      target->key, "path", op_json_path(turn, target->scope, target->key));
 }
 
-/* A file that cannot be read does not hide the others. */
+/* The row of a file that cannot be read. */
 static json_t *unreadable_json(struct ethos_turn *turn, const struct ethos_target *target,
                                const char *label, const struct ethos_error *why)
 {
@@ -578,7 +553,7 @@ static int collect_files(struct ethos_turn *turn, json_t **files, struct op_resu
     const char *labels[CONTEXT_FILES];
     size_t count = context_files(ethos_turn_context(turn), targets, labels);
     for (size_t i = 0; i < count; i++) {
-        struct ethos_file *file = NULL;
+        CLEANUP_FILE struct ethos_file *file = NULL;
         struct ethos_error why = {0};
         int code = ethos_read(turn, &targets[i], &file, &why);
         if (code == ETHOS_NOMEM)
@@ -590,7 +565,6 @@ static int collect_files(struct ethos_turn *turn, json_t **files, struct op_resu
         } else if (i < 2 || file->text) {
             op_json_push(files, entry_json(file, labels[i]));
         }
-        ethos_file_free(file);
     }
     return *files ? ETHOS_OK : err_nomem(error);
 }
@@ -608,8 +582,8 @@ static struct ethos_view shown_file_part(const struct ethos_block *block, const 
 }
 
 /*
- * What the prompt gets of each file. MEMORY.md of the home is left out unless the prompt gets it: it may be
- * no index. False when out of memory.
+ * Adds the part of each file that prompts show. The global MEMORY.md is removed if prompts do not show it, since it may
+ * not be an index. False when out of memory.
  */
 static bool add_shown(const struct ethos_block *block, json_t *files)
 {
@@ -625,36 +599,32 @@ static bool add_shown(const struct ethos_block *block, json_t *files)
     return true;
 }
 
-/* The same for agents that get memory through a hook, which has room for less. */
+/* Adds the same for agents that get memory through a hook, whose budget is smaller. */
 static int add_hooks(struct ethos_turn *turn, json_t **json, struct op_result *result,
                      struct ethos_error *error)
 {
-    struct ethos_block *block = NULL;
-    int code = hooks_block(turn, &block, error);
+    CLEANUP_BLOCK struct ethos_block *block = NULL;
+    TRY(hooks_block(turn, &block, error));
     if (block && result->code == ETHOS_OK) {
         result->code = block->code;
         result->error = block->error;
     }
-    if (code == ETHOS_OK)
-        op_json_put(json, "hooks",
-                    json_pack("{s:I, s:I, s:o}", "bytes", (json_int_t)(block ? block->size : 0),
-                              "budget", (json_int_t)HOOKS_BLOCK, "omitted",
-                              block ? omission_rows(block) : json_array()));
-    ethos_block_free(block);
-    return code;
+    op_json_put(json, "hooks",
+                json_pack("{s:I, s:I, s:o}", "bytes", (json_int_t)(block ? block->size : 0),
+                          "budget", (json_int_t)HOOKS_BLOCK, "omitted",
+                          block ? omission_rows(block) : json_array()));
+    return ETHOS_OK;
 }
 
-/* What prefetch would leave out now, so that nobody is surprised by a cut. */
+/* Adds the budget, and what prefetch would omit now. */
 static int add_budget(struct ethos_turn *turn, json_t **json, struct op_result *result,
                       struct ethos_error *error)
 {
     const struct ethos_prefetch_options options = {.receipt = 1};
-    struct ethos_block *block = NULL;
-    int code = ethos_prefetch(turn, &options, &block, error);
-    if (code != ETHOS_OK)
-        return code;
+    CLEANUP_BLOCK struct ethos_block *block = NULL;
+    TRY(ethos_prefetch(turn, &options, &block, error));
     if (!add_shown(block, json_object_get(*json, "files")))
-        code = err_nomem(error);
+        return err_nomem(error);
     if (block && result->code == ETHOS_OK) {
         result->code = block->code;
         result->error = block->error;
@@ -662,13 +632,12 @@ static int add_budget(struct ethos_turn *turn, json_t **json, struct op_result *
     op_json_put(json, "budget", json_integer((json_int_t)service_settings(turn)->max_chars));
     op_json_put(json, "chars", json_integer(block ? (json_int_t)block->chars : 0));
     op_json_put(json, "omitted", block ? omission_rows(block) : json_array());
-    ethos_block_free(block);
-    return code == ETHOS_OK ? add_hooks(turn, json, result, error) : code;
+    return add_hooks(turn, json, result, error);
 }
 
 /*
- * What the configuration calls the place of texts that are no files here, null otherwise; and what waits for it, a
- * member only where something does.
+ * Adds the name of the backend, null if memory is in local files, and the number of changes that are queued for it, if
+ * there are any.
  */
 static void add_backend(struct op_call *call, const char *personality, json_t **json)
 {
@@ -692,35 +661,25 @@ static void add_backend(struct op_call *call, const char *personality, json_t **
 
 static int run_show_files(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct ethos_turn *turn;
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    json_auto_t *files = json_array();
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
     const struct ethos_context *context = ethos_turn_context(turn);
-    json_t *files = json_array();
-    code = collect_files(turn, &files, result, error);
-    json_t *json = json_pack("{s:s, s:s}", "personality", context->personality, "user",
-                             context->user);
+    TRY(collect_files(turn, &files, result, error));
+    json_auto_t *json = json_pack("{s:s, s:s}", "personality", context->personality, "user",
+                                  context->user);
     add_backend(call, context->personality, &json);
-    op_json_put(&json, "files", files);
-    if (code == ETHOS_OK)
-        code = json ? add_budget(turn, &json, result, error) : err_nomem(error);
-    if (code == ETHOS_OK)
-        code = op_return(result, json, error);
-    else
-        json_decref(json);
-    ethos_turn_free(turn);
-    return code;
+    op_json_put(&json, "files", json_incref(files));
+    TRY(json ? add_budget(turn, &json, result, error) : err_nomem(error));
+    return op_return(result, json_incref(json), error);
 }
 
 static int run_paths(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct ethos_turn *turn;
     struct ethos_target targets[CONTEXT_FILES];
     const char *labels[CONTEXT_FILES];
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
     const struct ethos_context *context = ethos_turn_context(turn);
     size_t count = context_files(context, targets, labels);
     json_t *files = json_array();
@@ -735,9 +694,7 @@ static int run_paths(struct op_call *call, struct op_result *result, struct etho
     add_backend(call, context->personality, &json);
     op_json_put(&json, "files", files);
     report_workspace(context, result);
-    code = op_return(result, json, error);
-    ethos_turn_free(turn);
-    return code;
+    return op_return(result, json, error);
 }
 
 /* ---- the rows ------------------------------------------------------------------------------ */
@@ -776,8 +733,7 @@ static const struct op_arg write_args[] = {
     ARG_END};
 static const struct op_arg save_args[] = {
     {"content", OP_TEXT, OP_REQUIRED | OP_STDIN, NULL, "TEXT", "the new text"},
-    {"base", OP_TEXT, OP_STDIN, NULL, "TEXT",
-     "the text it was made from; what came since is merged"},
+    {"base", OP_TEXT, OP_STDIN, NULL, "TEXT", "the text that was edited; later changes are merged"},
     ARG_STORE,
     ARG_KEY,
     ARG_SCOPE,

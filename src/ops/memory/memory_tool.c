@@ -1,8 +1,8 @@
 /*
- * memory_tool.c: the operation memory.tool: one command of a model, one reply.
+ * memory_tool.c: the operation memory.tool: runs one command of Anthropic's memory tool.
  *
- * Mistakes of the model are replies like any other: the harness hands the text to it, and a second
- * answer is no failure of this program. With --json isError says which of the two it is.
+ * A mistake of the model is not a failure of the operation: the reply tells the model what is wrong. With --json,
+ * isError marks such a reply.
  */
 #include "base/err.h"
 #include "base/view.h"
@@ -29,7 +29,7 @@ static int return_tool_reply(const struct op_call *call, const struct ethos_repl
 
 static int run_tool(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    if (call->trust == TRUST_OWNER) // it is for models, whoever runs it
+    if (call->trust == TRUST_OWNER) // the command is a model's, whoever runs it
         call->trust = TRUST_AGENT;
     const struct ethos_origin origin = {.actor = call->actor ? call->actor : "agent",
                                         .via = "memory-tool",
@@ -40,17 +40,14 @@ static int run_tool(struct op_call *call, struct op_result *result, struct ethos
         .flags = call->dry_run ? (unsigned)(ETHOS_SYNC_DRY_RUN | ETHOS_SYNC_DIFF) : 0u,
         .each = add_diff,
         .arg = &result->text};
-    struct ethos_turn *turn;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
     struct ethos_reply *reply = NULL;
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = ethos_memory_tool(turn, op_string(call, "scope"), op_text(call, "input"), &how, &reply,
-                             error);
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    int code = ethos_memory_tool(turn, op_string(call, "scope"), op_text(call, "input"), &how,
+                                 &reply, error);
     if (code == ETHOS_OK)
         code = return_tool_reply(call, reply, result, error);
     ethos_reply_free(reply);
-    ethos_turn_free(turn);
     return code;
 }
 

@@ -1,5 +1,5 @@
 /*
- * merge.c: the operation memory.merge: two texts that were made of a third, brought together.
+ * merge.c: the operation memory.merge: three-way merge of texts.
  */
 #include "core/history/merge.h"
 
@@ -9,9 +9,9 @@
 #include "ops/tables.h"
 
 #define MOST_HUNKS                                                                                 \
-    10000 /* each costs a kilobyte as JSON; the last one holds the rest of the texts */
+    10000 /* about a kilobyte each as JSON; the last one contains the rest of the texts */
 
-/* The hunks of an answer. at: where the next one begins in each text; first: where the last one begins. */
+/* The hunks of an answer. at: offsets of the next hunk in each text; first: offsets of the last row's hunk. */
 struct hunks {
     json_t *rows;
     size_t count;
@@ -49,7 +49,7 @@ static bool add_hunk(void *arg, const struct merge_hunk *hunk)
     return hunks->rows;
 }
 
-/* Adds what the last hunk holds, where there are more than an answer has room for. */
+/* If there are more hunks than fit, adds one row with the rest of the texts. */
 static void add_last_hunk(const struct op_call *call, const struct str *merged, struct hunks *hunks)
 {
     if (hunks->count < MOST_HUNKS)
@@ -71,7 +71,7 @@ static int check_sizes(const struct op_call *call, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-/* For people the merged text; that places are left to them is told beside it. */
+/* Returns the merged text; the result's error counts the conflicts. */
 static int return_merged_text(struct op_result *result, const struct merge_report *report,
                               struct str *merged, struct ethos_error *error)
 {
@@ -80,7 +80,7 @@ static int return_merged_text(struct op_result *result, const struct merge_repor
         return err_nomem(error);
     if (report->conflicts > 0)
         result->code = err_set(&result->error, ETHOS_CONFLICT,
-                               "%u place%s changed in both: yours stands", report->conflicts,
+                               "%u place%s changed in both: yours is used", report->conflicts,
                                report->conflicts == 1 ? "" : "s");
     return ETHOS_OK;
 }

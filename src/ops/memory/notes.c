@@ -26,13 +26,13 @@
 #include "ops/write_report.h"
 
 #define INDEX NOTES_INDEX
-#define USUAL_NOTE 512 /* bytes: what is told of a note besides its text */
+#define USUAL_NOTE 512 /* bytes of a result besides the note's text, usually */
 
 #define EXISTS_WARNING                                                                             \
     "nothing was written: a note has this title; repeat with mode append, or with mode replace "   \
     "and if_match to correct it"
 #define SECRET_WARNING                                                                             \
-    "the text holds what looks like a secret: prompts leave it out, but the file has it; "         \
+    "the text contains what looks like a secret: prompts leave it out, but the file has it; "      \
     "ethos memory forget removes it"
 
 /* ---- the index in the prompt ------------------------------------------------------------------ */
@@ -49,7 +49,7 @@ static const struct ethos_omission *find_omission(const struct ethos_block *bloc
     return NULL;
 }
 
-/* The section of a scope; absent when the block does not show it. */
+/* The section of a scope in the memory block; absent when the block does not show it. */
 static struct ethos_view shown_index_part(const struct ethos_turn *turn,
                                           const struct ethos_block *block, const char *scope)
 {
@@ -74,34 +74,28 @@ static json_int_t count_lines(struct ethos_view index)
     return count;
 }
 
-/* How many lines of the index agents get that are told by a hook, which has room for less. */
+/* How many lines of the index a hook shows, whose budget is smaller. */
 static int hooks_gauge(struct ethos_turn *turn, const char *scope, struct op_result *result,
                        json_t **out, struct ethos_error *error)
 {
-    struct ethos_block *block = NULL;
-    struct ethos_file *file = NULL;
+    CLEANUP_BLOCK struct ethos_block *block = NULL;
+    CLEANUP_FILE struct ethos_file *file = NULL;
     const struct ethos_target target = {NULL, scope, INDEX};
     int code = hooks_block(turn, &block, error);
-    if (code == ETHOS_OK)
-        code = ethos_read(turn, &target, &file, error);
-    if (code == ETHOS_OK)
-        *out = json_pack("{s:I, s:I}", "notes", count_lines(shown_index_part(turn, block, scope)),
-                         "of", count_lines(view_of(file->text, file->size)));
-    if (code == ETHOS_OK && !*out)
-        code = err_nomem(error);
     if (block && result && result->code == ETHOS_OK) {
         result->code = block->code;
         result->error = block->error;
     }
-    ethos_file_free(file);
-    ethos_block_free(block);
-    return code;
+    TRY(code);
+    TRY(ethos_read(turn, &target, &file, error));
+    *out = json_pack("{s:I, s:I}", "notes", count_lines(shown_index_part(turn, block, scope)), "of",
+                     count_lines(view_of(file->text, file->size)));
+    return *out ? ETHOS_OK : err_nomem(error);
 }
 
 /*
- * How the index fits into the prompt: what it has, what it may have as things are, what is left out.
- * null where the prompt does not show it. A file of the prompt that cannot be read is told in result,
- * or with result NULL makes that unknown, too.
+ * How the index fits into the prompt: its size, its budget, and what is omitted; JSON null if prompts do not show it.
+ * If a file of the prompt cannot be read, the result carries that error; without a result, *out is JSON null.
  */
 static int index_gauge(struct ethos_turn *turn, const char *scope, bool with_hooks,
                        struct op_result *result, json_t **out, struct ethos_error *error)
@@ -142,7 +136,7 @@ static int index_gauge(struct ethos_turn *turn, const char *scope, bool with_hoo
 
 /* ---- remember --------------------------------------------------------------------------------- */
 
-/* Which notes: by scope, or as an agent is asked, by what the fact is about. */
+/* The scope to save to: the argument "scope", or what a model chose with "about". */
 static const char *named_scope(const struct op_call *call)
 {
     const char *about = op_string(call, "about");
@@ -151,8 +145,8 @@ static const char *named_scope(const struct op_call *call)
 }
 
 /*
- * What to do when there is a note of this title. A model says so, and replaces only what it has read: else it is
- * shown the note.
+ * What to do if a note with this title exists. A model must choose, and may replace only a note that it has read;
+ * otherwise it gets the existing note.
  */
 static enum ethos_again named_duplicate_rule(const struct op_call *call)
 {
@@ -160,7 +154,7 @@ static enum ethos_again named_duplicate_rule(const struct op_call *call)
     bool replace = op_flag(call, "replace") || (mode && strcmp(mode, "replace") == 0);
     if (op_flag(call, "new"))
         return ETHOS_AGAIN_NEW;
-    if (call->blind) // the note as it is would be told
+    if (call->blind) // the caller must not see the existing note
         return ETHOS_AGAIN_ADD;
     if (call->guarded && (!mode || (replace && !op_string(call, "ifMatch"))))
         return ETHOS_AGAIN_ASK;
@@ -185,7 +179,7 @@ static int set_new_member(json_t *object, const char *name, json_t *value,
     return json_object_set_new(object, name, value) == 0 ? ETHOS_OK : err_nomem(error);
 }
 
-/* Notes that are about the same, by the index. What was done is done: one that cannot be read names none. */
+/* Notes about the same subject, by the index; none if the index cannot be read. */
 static json_t *similar_json(struct ethos_turn *turn, const struct ethos_kept *kept)
 {
     struct ethos_text index = {0};
@@ -213,60 +207,44 @@ static bool has_secret(const struct op_call *call)
     return found;
 }
 
-/* What there is besides: the note as it is, others about the same, a secret. */
+/* Adds the existing note if nothing was written; else similar notes, and a warning about secrets. */
 static int add_advice(struct ethos_turn *turn, const struct op_call *call,
                       const struct ethos_kept *kept, json_t *more, struct ethos_error *error)
 {
-    int code = ETHOS_OK;
-    bool exists = strcmp(kept->effect, "exists") == 0;
-    struct ethos_file *file = NULL;
-    if (exists) {
+    if (strcmp(kept->effect, "exists") == 0) {
+        CLEANUP_FILE struct ethos_file *file = NULL;
         const struct ethos_target target = {NULL, kept->scope, kept->key};
-        code = ethos_read(turn, &target, &file, error);
-        if (code == ETHOS_OK)
-            code = set_new_member(more, "content", json_text(view_of(file->text, file->size)),
-                                  error);
-        if (code == ETHOS_OK)
-            code = set_new_member(more, "revision", op_json_revision(file->revision), error);
-        if (code == ETHOS_OK)
-            code = set_new_member(more, "warning", json_string(EXISTS_WARNING), error);
-        ethos_file_free(file);
-    } else if (strcmp(kept->effect, "unchanged") != 0) {
-        code = set_new_member(more, "similar", similar_json(turn, kept), error);
-        if (code == ETHOS_OK && has_secret(call))
-            code = set_new_member(more, "warning", json_string(SECRET_WARNING), error);
+        TRY(ethos_read(turn, &target, &file, error));
+        TRY(set_new_member(more, "content", json_text(view_of(file->text, file->size)), error));
+        TRY(set_new_member(more, "revision", op_json_revision(file->revision), error));
+        return set_new_member(more, "warning", json_string(EXISTS_WARNING), error);
     }
-    return code;
+    if (strcmp(kept->effect, "unchanged") == 0)
+        return ETHOS_OK;
+    TRY(set_new_member(more, "similar", similar_json(turn, kept), error));
+    return has_secret(call) ? set_new_member(more, "warning", json_string(SECRET_WARNING), error)
+                            : ETHOS_OK;
 }
 
-/* Reports what became of the fact, and how the index fits into the prompt. */
+/* Adds what was done with the fact, and how the index fits into the prompt. */
 static int report_saved_note(struct ethos_turn *turn, const struct op_call *call,
                              const struct ethos_kept *kept, json_t *more, struct ethos_error *error)
 {
-    json_t *gauge = NULL;
+    json_auto_t *gauge = NULL;
     if (index_gauge(turn, kept->scope, false, NULL, &gauge, NULL) != ETHOS_OK)
-        gauge = json_null(); // what was done is done
-    int code = gauge ? ETHOS_OK : err_nomem(error);
-    if (code == ETHOS_OK)
-        code = set_new_member(more, "effect", json_string(kept->effect), error);
-    if (code == ETHOS_OK)
-        code = set_new_member(more, "scope", json_string(kept->scope), error);
-    if (code == ETHOS_OK)
-        code = set_new_member(more, "key", json_string(kept->key), error);
-    if (code == ETHOS_OK)
-        code = set_new_member(more, "path", op_json_path(turn, kept->scope, kept->key), error);
-    if (code == ETHOS_OK)
-        code = add_advice(turn, call, kept, more, error);
-    if (code == ETHOS_OK)
-        return set_new_member(more, "index", gauge, error);
-    json_decref(gauge);
-    return code;
+        gauge = json_null(); // the note is saved all the same
+    TRY(set_new_member(more, "effect", json_string(kept->effect), error));
+    TRY(set_new_member(more, "scope", json_string(kept->scope), error));
+    TRY(set_new_member(more, "key", json_string(kept->key), error));
+    TRY(set_new_member(more, "path", op_json_path(turn, kept->scope, kept->key), error));
+    TRY(add_advice(turn, call, kept, more, error));
+    return set_new_member(more, "index", json_incref(gauge), error);
 }
 
-/* Two arguments of which only one makes sense. */
+/* The error for two arguments that cannot be combined. */
 static int refuse_both_arguments(const char *one, const char *other, struct ethos_error *error)
 {
-    int code = err_set(error, ETHOS_INVALID, "'%s' and '%s' exclude each other", one, other);
+    int code = err_set(error, ETHOS_INVALID, "'%s' and '%s' are mutually exclusive", one, other);
     return err_hint(error, code, "leave one of them out");
 }
 
@@ -281,8 +259,8 @@ static int remember_note(struct ethos_turn *turn, const struct op_call *call,
         return refuse_both_arguments("mode", op_flag(call, "new") ? "new" : "replace", error);
     if (op_string(call, "about") && op_string(call, "scope"))
         return refuse_both_arguments("about", "scope", error);
-    int code = ethos_remember(turn, &fact, how, &kept, error);
-    return code == ETHOS_OK ? report_saved_note(turn, call, &kept, more, error) : code;
+    TRY(ethos_remember(turn, &fact, how, &kept, error));
+    return report_saved_note(turn, call, &kept, more, error);
 }
 
 static int run_remember(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -292,7 +270,7 @@ static int run_remember(struct op_call *call, struct op_result *result, struct e
 
 /* ---- list ------------------------------------------------------------------------------------- */
 
-/* What is known of a note without its text. */
+/* The metadata of a note. */
 static json_t *note_json(const struct ethos_note *note)
 {
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:o}", "key", note->key,
@@ -313,12 +291,12 @@ struct note_listing {
     bool stale;
     json_int_t stale_count;
     size_t limit;
-    char last[ETHOS_MAX_KEY + 1]; /* the last note that was looked at */
+    char last[ETHOS_MAX_KEY + 1]; /* the last note that was read */
     char cursor[NOTES_CURSOR_SIZE];
     bool more;
 };
 
-/* Those of the last check about what notes say, by key; how one is listed can be seen now. */
+/* Findings of the last check by key. Those about the index are left out: the listing itself shows them. */
 static json_t *findings_by_key(const json_t *findings)
 {
     json_t *by_key = json_object(), *row;
@@ -361,7 +339,7 @@ static int add_note_row(void *arg, const struct ethos_note *note)
     return pages_add(&listing->pages, row);
 }
 
-/* Of one note, or of those behind `after` (NULL: all). */
+/* Lists one note, or those after the cursor `after` (NULL: all). */
 static int list_notes(struct ethos_turn *turn, const char *scope, const char *key,
                       const char *after, struct note_listing *listing, struct ethos_error *error)
 {
@@ -382,21 +360,18 @@ static int list_notes(struct ethos_turn *turn, const char *scope, const char *ke
 
 static int run_list_notes(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct ethos_turn *turn;
     char scope[ETHOS_MAX_SCOPE];
     json_t *gauge = NULL;
     struct note_listing listing = {.type = op_string(call, "type"),
                                    .stale = op_flag(call, "stale")};
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    TRY(notes_scope(turn, op_string(call, "scope"), scope, error));
+    if (!op_string(call, "cursor"))
+        notes_record_external_edits(turn, scope);
     pages_init(&listing.pages, call, "notes");
     listing.limit = pages_limit(&listing.pages, LIST_PAGE);
-    code = notes_scope(turn, op_string(call, "scope"), scope, error);
-    if (code == ETHOS_OK && !op_string(call, "cursor"))
-        notes_record_external_edits(turn, scope);
-    if (code == ETHOS_OK)
-        code = list_notes(turn, scope, NULL, op_string(call, "cursor"), &listing, error);
+    int code = list_notes(turn, scope, NULL, op_string(call, "cursor"), &listing, error);
     if (code == ETHOS_OK)
         code = index_gauge(turn, scope, true, result, &gauge, error);
     if (code == ETHOS_OK)
@@ -407,7 +382,6 @@ static int run_list_notes(struct op_call *call, struct op_result *result, struct
                                    op_json_string(listing.more ? listing.cursor : NULL)),
                          error);
     json_decref(listing.pages.rows);
-    ethos_turn_free(turn);
     return code;
 }
 
@@ -444,7 +418,7 @@ static int show_note(struct ethos_turn *turn, const struct op_call *call, const 
     return code;
 }
 
-/* A stale save of a note is noticed when somebody looks at it. */
+/* Records an external edit of the note before it is shown. */
 static void settle_note(struct ethos_turn *turn, const char *scope, const char *key)
 {
     struct ethos_provider *provider = service_provider(turn, scope, key);
@@ -454,23 +428,17 @@ static void settle_note(struct ethos_turn *turn, const char *scope, const char *
 
 static int run_show_note(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct ethos_turn *turn;
     char scope[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = notes_locate(turn, op_string(call, "scope"), op_string(call, "name"), scope, key, error);
-    if (code == ETHOS_OK)
-        settle_note(turn, scope, key);
-    if (code == ETHOS_OK)
-        code = show_note(turn, call, scope, key, result, error);
-    ethos_turn_free(turn);
-    return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    TRY(notes_locate(turn, op_string(call, "scope"), op_string(call, "name"), scope, key, error));
+    settle_note(turn, scope, key);
+    return show_note(turn, call, scope, key, result, error);
 }
 
 /* ---- get -------------------------------------------------------------------------------------- */
 
-/* The key that a name is when it is that of a file; false: it is too long for one. */
+/* The key of a file with this name; false if the name is too long. */
 static bool file_key_of_name(const char *name, char out[ETHOS_MAX_KEY + 1])
 {
     struct ethos_view text = view_str(name);
@@ -483,7 +451,7 @@ static bool file_key_of_name(const char *name, char out[ETHOS_MAX_KEY + 1])
     return true;
 }
 
-/* The file of a name; mostly the name is that of a file, and then no other is looked at: seen tells. */
+/* Reads a note by name. Usually the name is that of its file, and then no other file is read: see *seen. */
 static int read_named_note(struct ethos_turn *turn, const char *given, const char *name,
                            struct ethos_file **out, struct service_seen *seen,
                            struct ethos_error *error)
@@ -505,7 +473,7 @@ static int read_named_note(struct ethos_turn *turn, const char *given, const cha
     return code == ETHOS_OK ? ethos_read(turn, &target, out, error) : code;
 }
 
-/* What a note says, without what the index and the others say of it. */
+/* Returns the note itself, without what the index and other notes say about it. */
 static int return_note(const struct op_call *call, struct ethos_turn *turn,
                        const struct ethos_file *file, struct op_result *result,
                        struct ethos_error *error)
@@ -518,8 +486,8 @@ static int return_note(const struct op_call *call, struct ethos_turn *turn,
                 service_now_ms(call->ethos), service_settings(turn)->stale_days, stale);
     str_init(&title, ETHOS_MAX_READ_BYTES);
     str_init(&type, ETHOS_MAX_READ_BYTES);
-    bool told = note_title(&note, file->key, &title) == ETHOS_OK &&
-                note_value(note.type, &type) == ETHOS_OK;
+    bool whole = note_title(&note, file->key, &title) == ETHOS_OK &&
+                 note_value(note.type, &type) == ETHOS_OK;
     if (file->mtime_ms >= 0)
         clock_iso(file->mtime_ms, changed);
     str_reserve(&result->texts, file->size + USUAL_NOTE);
@@ -532,40 +500,35 @@ static int return_note(const struct op_call *call, struct ethos_turn *turn,
     if (!call->members)
         op_member(result, "path", view_str(file->path));
     op_member(result, "modifiedAt", view_str(file->mtime_ms >= 0 ? changed : NULL));
-    op_member(result, "revision", view_str(file->revision)); // it has a text
+    op_member(result, "revision", view_str(file->revision));
     str_release(&title);
     str_release(&type);
-    return told ? op_return_members(call, result, error) : err_nomem(error);
+    return whole ? op_return_members(call, result, error) : err_nomem(error);
 }
 
 static int run_get_note(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct ethos_turn *turn;
-    struct ethos_file *file = NULL;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    CLEANUP_FILE struct ethos_file *file = NULL;
     struct service_seen seen = {0};
     const char *name = op_string(call, "name");
     int64_t day = validator_day(service_now_ms(call->ethos));
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = read_named_note(turn, op_string(call, "scope"), name, &file, &seen, error);
-    if (code == ETHOS_OK && !file->text)
-        code = err_set(error, ETHOS_NOTFOUND, "no such note: %s", name);
-    if (code == ETHOS_OK && !call->members)
-        code = service_locate(turn, file, error);
-    if (code == ETHOS_OK)
-        code = return_note(call, turn, file, result, error);
-    if (code == ETHOS_OK && call->again)
-        result->again = validator_new(&seen, day); // how old it is, it says
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
     result->texts_of = OP_TEXTS_SCOPED;
-    ethos_file_free(file);
-    ethos_turn_free(turn);
-    return code;
+    TRY(read_named_note(turn, op_string(call, "scope"), name, &file, &seen, error));
+    if (!file->text)
+        return err_set(error, ETHOS_NOTFOUND, "no such note: %s", name);
+    if (!call->members)
+        TRY(service_locate(turn, file, error));
+    TRY(return_note(call, turn, file, result, error));
+    if (call->again)
+        result->again = validator_new(&seen, day); // the result depends on the date
+    return ETHOS_OK;
 }
 
 /* ---- remove, move, reindex -------------------------------------------------------------------- */
 
-/* What is removed or renamed is named with its scope; a note of another scope is pointed at. */
+/* Removing and renaming need the scope. If a note of another scope has the name, the hint says so. */
 static int hint_other_scope(struct ethos_turn *turn, const struct op_call *call, int code,
                             struct ethos_error *error)
 {
@@ -576,7 +539,7 @@ static int hint_other_scope(struct ethos_turn *turn, const struct op_call *call,
     return code;
 }
 
-/* Whose note is changed: for a model, which read it and names its revision, that which note_read shows. */
+/* The scope of the note to change. For a model it is the one that note_read finds. */
 static int choose_changed_scope(struct ethos_turn *turn, const struct op_call *call,
                                 char room[ETHOS_MAX_SCOPE], const char **out,
                                 struct ethos_error *error)
@@ -589,7 +552,7 @@ static int choose_changed_scope(struct ethos_turn *turn, const struct op_call *c
     return notes_locate(turn, NULL, op_string(call, "name"), room, key, error);
 }
 
-/* Whether what is removed from a scope cannot be restored. */
+/* Whether notes removed from this scope cannot be restored. */
 static bool is_removal_final(const struct ethos_turn *turn, const char *scope)
 {
     char whole[ETHOS_MAX_SCOPE];
@@ -642,20 +605,20 @@ static int move_note(struct ethos_turn *turn, const struct op_call *call,
     char key[ETHOS_MAX_KEY + 1], from[ETHOS_MAX_SCOPE], to[ETHOS_MAX_SCOPE];
     const char *name = op_string(call, "name"), *new_name = op_string(call, "newName");
     const char *scope = op_string(call, "scope");
-    if (!new_name && !scope)
-        return err_hint(error, err_set(error, ETHOS_INVALID, "neither a new name nor a scope"),
+    if (new_name) {
+        int code = ethos_note_move(turn, scope, name, new_name, how, key, error);
+        if (code != ETHOS_OK)
+            return hint_other_scope(turn, call, code, error);
+        return set_new_member(more, "key", json_string(key), error);
+    }
+    if (!scope)
+        return err_hint(error, err_set(error, ETHOS_INVALID, "give a new name or a scope"),
                         "ethos notes mv NAME NEW, or ethos notes mv NAME --scope global");
-    int code = new_name ? ethos_note_move(turn, scope, name, new_name, how, key, error)
-                        : notes_transfer(turn, name, scope, how, from, key, error);
-    if (new_name && code != ETHOS_OK)
-        return hint_other_scope(turn, call, code, error);
-    if (code == ETHOS_OK && !new_name)
-        code = set_new_member(more, "from", json_string(from), error);
-    if (code == ETHOS_OK && !new_name)
-        code = notes_scope(turn, scope, to, error);
-    if (code == ETHOS_OK && !new_name)
-        code = set_new_member(more, "to", json_string(to), error);
-    return code == ETHOS_OK ? set_new_member(more, "key", json_string(key), error) : code;
+    TRY(notes_transfer(turn, name, scope, how, from, key, error));
+    TRY(set_new_member(more, "from", json_string(from), error));
+    TRY(notes_scope(turn, scope, to, error));
+    TRY(set_new_member(more, "to", json_string(to), error));
+    return set_new_member(more, "key", json_string(key), error);
 }
 
 static int run_move_note(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -664,31 +627,28 @@ static int run_move_note(struct op_call *call, struct op_result *result, struct 
 }
 
 struct index_fixes {
-    json_t *rows;
+    json_t **rows;
     size_t count, most;
 };
 
 static void add_index_fix(void *arg, const char *problem, const char *key, uint64_t line)
 {
-    struct index_fixes *mends = arg;
-    if (mends->count++ < mends->most)
-        op_json_push(&mends->rows, json_pack("{s:s, s:s, s:I}", "problem", problem, "key", key,
-                                             "line", (json_int_t)line));
+    struct index_fixes *fixes = arg;
+    if (fixes->count++ < fixes->most)
+        op_json_push(fixes->rows, json_pack("{s:s, s:s, s:I}", "problem", problem, "key", key,
+                                            "line", (json_int_t)line));
 }
 
 static int reindex_notes(struct ethos_turn *turn, const struct op_call *call,
                          const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
-    struct index_fixes mends = {json_array(), 0, call->whole_lists ? SIZE_MAX : PAGES_ROWS};
-    int code = ethos_notes_reindex(turn, op_string(call, "scope"), how, add_index_fix, &mends,
-                                   error);
-    if (code == ETHOS_OK && mends.count > mends.most)
-        code = set_new_member(more, "moreMended",
-                              json_integer((json_int_t)(mends.count - mends.most)), error);
-    if (code == ETHOS_OK)
-        return set_new_member(more, "mended", mends.rows, error);
-    json_decref(mends.rows);
-    return code;
+    json_auto_t *rows = json_array();
+    struct index_fixes fixes = {&rows, 0, call->whole_lists ? SIZE_MAX : PAGES_ROWS};
+    TRY(ethos_notes_reindex(turn, op_string(call, "scope"), how, add_index_fix, &fixes, error));
+    if (fixes.count > fixes.most)
+        TRY(set_new_member(more, "moreMended", json_integer((json_int_t)(fixes.count - fixes.most)),
+                           error));
+    return set_new_member(more, "mended", json_incref(rows), error);
 }
 
 static int run_reindex(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -745,9 +705,8 @@ static int promote_note(struct ethos_turn *turn, const struct op_call *call,
     const struct notes_promote what = {op_string(call, "scope"), op_string(call, "name"),
                                        op_string(call, "to"), op_string(call, "skill"),
                                        op_flag(call, "replace")};
-    int code = notes_promote(turn, &what, how, &path, error);
-    if (code == ETHOS_OK)
-        code = set_new_member(more, "skill", op_json_string(path), error);
+    TRY(notes_promote(turn, &what, how, &path, error));
+    int code = set_new_member(more, "skill", op_json_string(path), error);
     free(path);
     return code;
 }
@@ -805,7 +764,7 @@ static const struct op_arg move_args[] = {
     ARG_NAME,
     {"newName", OP_TEXT, OP_POSITIONAL, NULL, "NEW", "a file name or a title"},
     {"scope", OP_TEXT, 0, NULL, "SCOPE",
-     "with NEW, whose note; without, where it goes: workspace, personality, global"},
+     "with NEW, the note's scope; without, the target: workspace, personality, global"},
     ARG_IF_MATCH,
     ARG_END};
 static const struct op_arg check_args[] = {
@@ -833,8 +792,8 @@ const struct op ops_notes[] = {
      "ethos notes list --stale", list_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_list_notes},
     {"notes.show", "notes show", "Show one note", "ethos notes show running-the-tests", name_args,
      OP_MEMORY_READ, OP_IDEMPOTENT, run_show_note},
-    {"notes.get", NULL, "Read one note, at a cost that does not grow with the others", NULL,
-     name_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_get_note},
+    {"notes.get", NULL, "Read one note without reading the others", NULL, name_args, OP_MEMORY_READ,
+     OP_IDEMPOTENT | OP_QUICK, run_get_note},
     {"notes.edit", "notes edit", "Edit one note in your editor",
      "ethos notes edit running-the-tests", remove_args, OP_MEMORY_WRITE,
      OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL, NULL},

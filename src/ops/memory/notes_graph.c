@@ -1,5 +1,5 @@
 /*
- * notes_graph.c: the operation notes.graph: the notes of a scope and what leads from one to another.
+ * notes_graph.c: the operation notes.graph: the notes of a scope and the links between them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,19 +25,19 @@ struct graph {
     int64_t now_ms;
     json_t *reasons; /* of the last check: {"key": "text"} */
     struct row_pages nodes;
-    const char *after; /* the cursor of the page before; NULL: begun */
+    const char *after; /* the cursor; NULL once the page has begun */
     size_t limit;
     char last[ETHOS_MAX_KEY + 1];
     char cursor[NOTES_CURSOR_SIZE];
     bool more;
-    json_t *names; /* what links may say: {"name": "key"} */
-    json_t *links; /* {"key": ["name"]}, each once */
+    json_t *names; /* what links may name: {"name": "key"} */
+    json_t *links; /* {"key": {"name": true}} */
     struct str word;
 };
 
 /* ---- nodes ------------------------------------------------------------------------------------ */
 
-/* The first thing that the last check found in what each note says. */
+/* The first finding of the last check about the text of each note. */
 static json_t *reasons_of(const json_t *findings)
 {
     size_t i;
@@ -52,14 +52,14 @@ static json_t *reasons_of(const json_t *findings)
     return reasons;
 }
 
-/* Why a note should be looked at, or NULL: it says so itself, or the last check found something. */
+/* Why a note should be reviewed, by its own dates or by the last check; NULL if it need not be. */
 static const char *stale_reason(const struct graph *graph, const struct ethos_note *note)
 {
     return note->stale ? note->stale
                        : json_string_value(json_object_get(graph->reasons, note->key));
 }
 
-/* Days since somebody vouched for it, made it, or touched the file; null when that is not known. */
+/* Days since the note was verified, created, or its file changed; JSON null if unknown. */
 static json_t *age_json(const struct graph *graph, const struct ethos_note *note)
 {
     const char *const dates[] = {note->verified, note->created};
@@ -85,7 +85,7 @@ static int add_node(struct graph *graph, const struct ethos_note *note)
 
 /* ---- names and links -------------------------------------------------------------------------- */
 
-/* The first note of a name has it. */
+/* If several notes have a name, it means the first one. */
 static void add_link_name(struct graph *graph, struct ethos_view name, const char *key)
 {
     str_clear(&graph->word);
@@ -132,7 +132,7 @@ static int add_note_to_graph(void *arg, const struct ethos_note *note)
         graph->after = NULL;
     bool begun = !graph->after, full = json_array_size(graph->nodes.rows) >= graph->limit;
     int code = ETHOS_OK;
-    add_note_names(graph, note); // a link may lead to any page
+    add_note_names(graph, note); // a link may lead to a note of another page
     if (begun && !full) {
         code = add_node(graph, note);
         add_links(graph, note);
@@ -145,7 +145,7 @@ static int add_note_to_graph(void *arg, const struct ethos_note *note)
     return code == ETHOS_OK && graph->names && graph->links ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* The key that a link means: a name as it is, or what a title would be called; NULL: none. */
+/* The key that a link names, directly or by the file name its title would get; NULL if there is none. */
 static const char *find_link_target(struct graph *graph, const char *name)
 {
     const json_t *key = json_object_get(graph->names, name);
@@ -206,29 +206,25 @@ static int build_graph(struct ethos_turn *turn, const char *scope, struct graph 
 
 static int run_graph(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct ethos_turn *turn;
     char scope[ETHOS_MAX_SCOPE];
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    TRY(notes_scope(turn, op_string(call, "scope"), scope, error));
+    if (!op_string(call, "cursor"))
+        notes_record_external_edits(turn, scope);
     struct graph graph = {.now_ms = service_now_ms(call->ethos),
                           .after = op_string(call, "cursor"),
                           .names = json_object(),
                           .links = json_object()};
     pages_init(&graph.nodes, call, "nodes");
-    graph.nodes.streams = false; // links are known at the end
+    graph.nodes.streams = false; // links are complete only at the end
     graph.limit = pages_limit(&graph.nodes, GRAPH_PAGE);
     str_init(&graph.word, ETHOS_MAX_READ_BYTES);
-    code = notes_scope(turn, op_string(call, "scope"), scope, error);
-    if (code == ETHOS_OK && !op_string(call, "cursor"))
-        notes_record_external_edits(turn, scope);
-    if (code == ETHOS_OK)
-        code = build_graph(turn, scope, &graph, result, error);
+    int code = build_graph(turn, scope, &graph, result, error);
     str_release(&graph.word);
     json_decref(graph.nodes.rows);
     json_decref(graph.names);
     json_decref(graph.links);
-    ethos_turn_free(turn);
     return code;
 }
 

@@ -1,8 +1,8 @@
 /*
- * pending.c: the operations about writes that wait for a person: pending.* of all scopes, for people, and
- * memory.pending* of a personality, as the SDK has them.
+ * pending.c: the operations on pending changes, which wait for a person's decision: pending.* for all scopes, and
+ * memory.pending* for one personality, as the SDK calls them.
  *
- * Agents see what they proposed themselves and decide nothing.
+ * Agents see the changes that they proposed, and cannot decide.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,45 +20,39 @@
 #include "ops/tables.h"
 #include "ops/write_report.h"
 
-/* ---- whose ------------------------------------------------------------------------------------- */
+/* ---- visibility -------------------------------------------------------------------------------- */
 
 static bool is_agent(const struct op_call *call)
 {
     return call->trust != TRUST_OWNER;
 }
 
-/* What the caller may see: NULL for all, else the name whose own it is. */
+/* The actor whose changes the caller may see; NULL for all. */
 static const char *visible_actor(const struct op_call *call)
 {
     return !is_agent(call) ? NULL : call->actor ? call->actor : "agent";
 }
 
-/* A turn that reaches a scope: a personality may have a backend of its own. */
+/* Opens a turn for a scope: a personality may have its own backend. */
 static int open_turn_for_scope(const struct op_call *call, const char *scope,
                                struct ethos_turn **out, struct ethos_error *error)
 {
     enum scope_kind kind;
     const char *id;
     struct ethos_request request = *call->request;
-    int code = scope_parse(scope, &kind, &id, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(scope_parse(scope, &kind, &id, error));
     if (kind == SCOPE_PERSONALITY)
         request.personality = id;
     return ethos_turn_new(call->ethos, &request, out, error);
 }
 
-/* The scope that memory.pending* is about: that of the personality. */
+/* The scope of memory.pending*: that of the call's personality. */
 static int personality_scope(const struct op_call *call, char out[ETHOS_MAX_SCOPE],
                              struct ethos_error *error)
 {
-    struct ethos_turn *turn;
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code == ETHOS_OK) {
-        code = scope_make(SCOPE_PERSONALITY, ethos_turn_context(turn)->personality, out, error);
-        ethos_turn_free(turn);
-    }
-    return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    return scope_make(SCOPE_PERSONALITY, ethos_turn_context(turn)->personality, out, error);
 }
 
 /* ---- showing ----------------------------------------------------------------------------------- */
@@ -67,18 +61,17 @@ static int run_list_pending(struct op_call *call, struct op_result *result,
                             struct ethos_error *error)
 {
     json_t *rows;
-    int code = review_list(call->ethos, NULL, visible_actor(call), &rows, error);
-    return code == ETHOS_OK ? op_return(result, json_pack("{s:o}", "pending", rows), error) : code;
+    TRY(review_list(call->ethos, NULL, visible_actor(call), &rows, error));
+    return op_return(result, json_pack("{s:o}", "pending", rows), error);
 }
 
 static int run_wire_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     json_t *rows;
     char scope[ETHOS_MAX_SCOPE];
-    int code = personality_scope(call, scope, error);
-    if (code == ETHOS_OK)
-        code = review_list(call->ethos, scope, visible_actor(call), &rows, error);
-    return code == ETHOS_OK ? op_return(result, json_pack("{s:o}", "pending", rows), error) : code;
+    TRY(personality_scope(call, scope, error));
+    TRY(review_list(call->ethos, scope, visible_actor(call), &rows, error));
+    return op_return(result, json_pack("{s:o}", "pending", rows), error);
 }
 
 /* The reasons as sentences. */
@@ -95,7 +88,7 @@ static json_t *reasons_json(const struct pending *pending)
     return sentences;
 }
 
-/* The rule that would admit more of the kind, as its line; null where none may. */
+/* The line of a rule that would allow changes of this kind; JSON null if no rule may. */
 static json_t *rule_json(const struct pending *pending)
 {
     static const unsigned may = WHY_MODE | WHY_AUTOMATED;
@@ -132,7 +125,7 @@ static int return_pending(const struct op_call *call, json_t *row, struct op_res
     struct ethos_turn *turn;
     struct review_effect effect;
     if (!pending_read(row, &pending))
-        return err_set(error, ETHOS_CORRUPT, "this is no write that waits");
+        return err_set(error, ETHOS_CORRUPT, "this is not a pending change");
     int code = open_turn_for_scope(call, pending.scope, &turn, error);
     if (code != ETHOS_OK)
         return code;
@@ -153,17 +146,12 @@ static int return_pending(const struct op_call *call, json_t *row, struct op_res
 static int run_show_pending(struct op_call *call, struct op_result *result,
                             struct ethos_error *error)
 {
-    json_t *row;
-    int code = review_find(call->ethos, NULL, op_text(call, "id"), &row, error);
-    if (code != ETHOS_OK)
-        return code;
+    json_auto_t *row = NULL;
+    TRY(review_find(call->ethos, NULL, op_text(call, "id"), &row, error));
     const char *own = visible_actor(call);
     if (own && !view_eq_str(json_view(row, "actor"), own))
-        code = err_set(error, ETHOS_DENIED, "somebody else proposed this");
-    if (code == ETHOS_OK)
-        code = return_pending(call, row, result, error);
-    json_decref(row);
-    return code;
+        return err_set(error, ETHOS_DENIED, "this change was proposed by somebody else");
+    return return_pending(call, row, result, error);
 }
 
 /* ---- deciding ----------------------------------------------------------------------------------- */
@@ -180,11 +168,9 @@ static int open_decision(const struct op_call *call, bool wire, struct decision 
     struct pending pending;
     char scope[ETHOS_MAX_SCOPE];
     *out = (struct decision){0};
-    int code = wire ? personality_scope(call, scope, error) : ETHOS_OK;
-    if (code == ETHOS_OK)
-        code = review_find(call->ethos, wire ? scope : NULL, op_text(call, "id"), &out->row, error);
-    if (code != ETHOS_OK)
-        return code;
+    if (wire)
+        TRY(personality_scope(call, scope, error));
+    TRY(review_find(call->ethos, wire ? scope : NULL, op_text(call, "id"), &out->row, error));
     pending_read(out->row, &pending);
     out->what = (struct review_decision){.scope = pending.scope,
                                          .id = pending.id,
@@ -200,7 +186,7 @@ static void close_decision(struct decision *decision)
     json_decref(decision->row);
 }
 
-/* The rule joins approval.yaml before the write happens: whoever is killed between the two asks again. */
+/* Adds the rule to approval.yaml before the write: if the process dies in between, the change is still pending. */
 static int add_rule(const struct op_call *call, const struct decision *decision, json_t *more,
                     struct ethos_error *error)
 {
@@ -219,7 +205,7 @@ static int add_rule(const struct op_call *call, const struct decision *decision,
     return code;
 }
 
-/* As a change: its report tells what was written. */
+/* Approves as a write operation, with the usual report of what was written. */
 static int approve_pending(struct ethos_turn *turn, const struct op_call *call,
                            const struct ethos_sync_how *how, json_t *more,
                            struct ethos_error *error)
@@ -289,15 +275,12 @@ static int edit_pending(struct op_call *call, bool wire, struct ethos_view text,
 
 static int run_edit(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    json_t *row = NULL;
-    int code = edit_pending(call, false, op_text(call, "content"), &row, error);
-    if (code == ETHOS_OK)
-        code = return_pending(call, row, result, error);
-    json_decref(row);
-    return code;
+    json_auto_t *row = NULL;
+    TRY(edit_pending(call, false, op_text(call, "content"), &row, error));
+    return return_pending(call, row, result, error);
 }
 
-/* ---- as the SDK has them ------------------------------------------------------------------------- */
+/* ---- memory.pending*, for the SDK ---------------------------------------------------------------- */
 
 static int run_wire_approve(struct op_call *call, struct op_result *result,
                             struct ethos_error *error)
@@ -324,7 +307,7 @@ static int run_wire_never(struct op_call *call, struct op_result *result, struct
     return reject_pending(call, true, true, result, error);
 }
 
-/* The update as it shall be; which file and what is done with it stay. */
+/* Replaces the text of the update; its file and action stay. */
 static int run_wire_edit(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     const json_t *update = json_object_get(call->args, "update");
@@ -365,10 +348,7 @@ static const struct op_arg edit_args[] = {ARG_ID,
                                           ARG_HASH,
                                           ARG_END};
 static const struct op_arg wire_edit_args[] = {
-    ARG_ID,
-    {"update", OP_VALUE, OP_REQUIRED, NULL, "UPDATE", "the update as it shall be"},
-    ARG_HASH,
-    ARG_END};
+    ARG_ID, {"update", OP_VALUE, OP_REQUIRED, NULL, "UPDATE", "the new update"}, ARG_HASH, ARG_END};
 
 const struct op ops_pending[] = {
     {"pending.list", "pending list", "List pending changes", "ethos pending list", NULL,
@@ -386,7 +366,7 @@ const struct op ops_pending[] = {
     {"pending.never", "pending never", "Reject a pending change whenever it is proposed again",
      "ethos pending never 3f2a9c1d", decide_args, OP_MEMORY_WRITE, OP_WRITES | OP_PERSON,
      run_never},
-    {"memory.pendingList", NULL, "List the changes of a personality that wait", NULL, NULL,
+    {"memory.pendingList", NULL, "List the pending changes of a personality", NULL, NULL,
      OP_MEMORY_READ, OP_IDEMPOTENT, run_wire_list},
     {"memory.pendingApprove", NULL, "Approve a pending change", NULL, decide_args, OP_MEMORY_WRITE,
      OP_WRITES | OP_PERSON, run_wire_approve},

@@ -1,5 +1,5 @@
 /*
- * recall.c: the operations memory.recall, what memory holds about a question, and recall.index.
+ * recall.c: the operations memory.recall, which finds passages of memory that answer a question, and recall.index.
  *
  *     {"hits": [{"scope", "key", "line", "text", "date", "score", "message"?, "role"?, "untrusted"?,
  *                "why"?: [{"part", "value", "weight", "score"}], "words"?: [{"word", "as" | "near", "cosine"}],
@@ -48,7 +48,7 @@ static int compare_parts(const void *a, const void *b)
     return order > 0 ? 1 : order < 0 ? -1 : (x->feature > y->feature) - (x->feature < y->feature);
 }
 
-/* Every part that is not 0, the largest first; they add up to the score. */
+/* The parts of the score that are not 0, largest first. */
 static json_t *why_json(const struct ranker_hit *hit)
 {
     struct score_part parts[RANKER_FEATURES];
@@ -68,7 +68,7 @@ static json_t *why_json(const struct ranker_hit *hit)
     return rows;
 }
 
-/* The words of the question that the text has; "as" where it has another form, "near" where another word. */
+/* The words of the question that match the text: "as" another form of the word, or "near" a word of similar meaning. */
 static json_t *words_json(const struct matched_words *words)
 {
     json_t *rows = json_array();
@@ -124,7 +124,7 @@ static int answer_question(struct op_call *call, struct ethos_turn *turn, struct
                            struct ethos_error *error)
 {
     struct recall_rows answer = {.hits = json_array(), .why = op_flag(call, "why")};
-    // what a key or a model asks is about its own context
+    // a limited key or a model searches its own context only
     bool everywhere = !op_flag(call, "here") && !call->only && !call->guarded;
     const struct recall_ask question = {
         .question = op_text(call, "question"),
@@ -161,15 +161,11 @@ static int answer_question(struct op_call *call, struct ethos_turn *turn, struct
 
 static int run_recall(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct ethos_turn *turn;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
     if (op_text(call, "question").size > ETHOS_MAX_QUERY)
         return err_set(error, ETHOS_LIMIT, "question: longer than %d bytes", ETHOS_MAX_QUERY);
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = answer_question(call, turn, result, error);
-    ethos_turn_free(turn);
-    return code;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    return answer_question(call, turn, result, error);
 }
 
 /* ---- the index ------------------------------------------------------------------------------- */
@@ -188,17 +184,15 @@ static int add_index_row(void *arg, const struct recall_scope_report *report)
 
 static int run_index(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    json_t *scopes = json_array();
+    json_auto_t *scopes = json_array();
     int64_t start = os_monotonic_ms();
-    int code = scopes ? recall_index_all(call->ethos, add_index_row, &scopes, error)
-                      : err_nomem(error);
-    if (code == ETHOS_OK)
-        code = op_return(result,
-                         json_pack("{s:O, s:I}", "scopes", scopes, "elapsedMs",
-                                   (json_int_t)(os_monotonic_ms() - start)),
-                         error);
-    json_decref(scopes);
-    return code;
+    if (!scopes)
+        return err_nomem(error);
+    TRY(recall_index_all(call->ethos, add_index_row, &scopes, error));
+    return op_return(result,
+                     json_pack("{s:O, s:I}", "scopes", scopes, "elapsedMs",
+                               (json_int_t)(os_monotonic_ms() - start)),
+                     error);
 }
 
 bool recall_index_elsewhere(struct ethos *ethos, const char *personality)
@@ -217,10 +211,10 @@ static const struct op_arg recall_args[] = {
     ARG_LIMIT("1|100", "at most this many hits (default 10)"),
     ARG_END};
 
-const struct op ops_recall[] = {
-    {"memory.recall", "recall", "Find what memory holds about a question",
-     "ethos recall 'When do we deploy?'", recall_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_DATABASE,
-     run_recall},
-    {"recall.index", "recall index", "Update the recall index", "ethos recall index", NULL,
-     OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_DATABASE, run_index},
-    {0}};
+const struct op ops_recall[] = {{"memory.recall", "recall", "Search memory with a question",
+                                 "ethos recall 'When do we deploy?'", recall_args, OP_MEMORY_READ,
+                                 OP_IDEMPOTENT | OP_DATABASE, run_recall},
+                                {"recall.index", "recall index", "Update the recall index",
+                                 "ethos recall index", NULL, OP_OWNER,
+                                 OP_WRITES | OP_IDEMPOTENT | OP_DATABASE, run_index},
+                                {0}};

@@ -1,9 +1,9 @@
 /*
- * recall_batch.c: the operation recall.batch: questions over a corpus of their own, for measuring recall.
+ * recall_batch.c: the operation recall.batch: answers many questions over a corpus in a file, to measure recall.
  *
- * Corpus and questions are files of JSON lines, the answer is a table of text. The index is made in memory, by
- * the same code as that of a home, and no home is read or written. A line of the corpus is a message of a
- * session; a scope is what a question searches.
+ * Corpus and questions are files of JSON lines; the answers are a table of text. The index is built in memory by the same
+ * code as that of a home; no home is read or written. Each line of the corpus is a message of a session. A question
+ * searches one scope.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 #define BATCH_HITS 100                    /* of a question */
 #define RUN_MODE 0644
 
-/* A memory of its own: its documents become the units of an image. */
+/* One memory; its documents become the units of an index image. */
 struct batch_scope {
     struct batch_scope *next;
     struct ethos_view name;
@@ -64,34 +64,28 @@ static int read_json_line(struct batch *batch, struct ethos_view text, line_fn *
                           struct ethos_error *error)
 {
     char what[PATH_MAX];
-    json_t *json;
+    json_auto_t *json = NULL;
     snprintf(what, sizeof what, "%s:%zu", batch->file, batch->line);
-    int code = json_parse(text, what, &json, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = each(batch, json, error);
-    json_decref(json);
-    return code;
+    TRY(json_parse(text, what, &json, error));
+    return each(batch, json, error);
 }
 
 static int read_json_lines(struct batch *batch, const char *file, struct str *text, line_fn *each,
                            struct ethos_error *error)
 {
-    struct ethos_view rest, line;
-    int fd = os_openat(AT_FDCWD, file, O_RDONLY, 0);
+    CLEANUP_FD int fd = os_openat(AT_FDCWD, file, O_RDONLY, 0);
     if (fd < 0)
         return err_errno(error, errno, file);
-    int code = file_read(fd, file, BATCH_MAX_BYTES, text, NULL, error);
-    os_close(fd);
+    TRY(file_read(fd, file, BATCH_MAX_BYTES, text, NULL, error));
+    struct ethos_view rest = str_view(text), line;
     batch->file = file;
-    rest = str_view(text);
-    for (batch->line = 1; code == ETHOS_OK && view_line(&rest, &line); batch->line++)
+    for (batch->line = 1; view_line(&rest, &line); batch->line++)
         if (!view_blank(line))
-            code = read_json_line(batch, line, each, error);
-    return code;
+            TRY(read_json_line(batch, line, each, error));
+    return ETHOS_OK;
 }
 
-/* A member that is a string without NUL, tabs and line feeds, which separate the columns of a run. */
+/* Reads a string without control characters: tabs and line feeds separate the columns of a run. */
 static int read_name_member(const struct batch *batch, const json_t *object, const char *member,
                             struct ethos_view *out, struct ethos_error *error)
 {
@@ -101,7 +95,7 @@ static int read_name_member(const struct batch *batch, const json_t *object, con
                        batch->line, member);
     for (size_t i = 0; i < out->size; i++)
         if ((unsigned char)out->data[i] < ' ')
-            return refuse_member(batch, member, "holds a control character", error);
+            return refuse_member(batch, member, "contains a control character", error);
     return ETHOS_OK;
 }
 
@@ -147,7 +141,7 @@ static int add_batch_scope(struct batch *batch, struct ethos_view name, struct e
     return code;
 }
 
-/* The number of a session of the scope, a new one if it was not there. */
+/* The number of a session in the scope; adds the session if it is new. */
 static int find_or_add_session(struct batch *batch, struct batch_scope *scope,
                                struct ethos_view name, uint32_t *out)
 {
@@ -177,7 +171,7 @@ static int add_id(struct batch *batch, struct batch_scope *scope, struct ethos_v
     return rows[scope->id_count++].data ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* The digits at the start of *at, at most `most`; moves behind them and one hyphen. */
+/* Reads exactly `most` digits at the start of *at, then skips them and one hyphen; 0 if there are fewer. */
 static unsigned read_digits(struct ethos_view *at, size_t most)
 {
     unsigned number = 0;
@@ -197,24 +191,22 @@ static uint32_t read_date(struct ethos_view text)
     return IMAGE_DATE(year, month <= 12 ? month : 0, day <= 31 ? day : 0);
 }
 
-/* A document in the session of the one before belongs to the same stretch. */
+/* Consecutive documents of one session belong to the same document of the index. */
 static int add_batch_unit(struct batch *batch, struct batch_scope *scope, struct ethos_view session,
                           const struct recall_unit *unit, struct ethos_error *error)
 {
     uint32_t group;
-    int code = ETHOS_OK;
     if (scope->session_count == 0 || !view_eq(scope->session, session)) {
-        code = find_or_add_session(batch, scope, session, &group);
-        if (code != ETHOS_OK)
+        if (find_or_add_session(batch, scope, session, &group) != ETHOS_OK)
             return err_nomem(error);
         scope->session = scope->sessions[group];
         const struct recall_document document = {.name = session, .group = group};
-        code = recall_builder_document(scope->builder, &document, error);
+        TRY(recall_builder_document(scope->builder, &document, error));
     }
-    code = code ? code : recall_builder_unit(scope->builder, unit, error);
-    if (code == ETHOS_OK && batch->model && vector_builder_add(&scope->vectors, unit->text, NULL))
-        code = err_nomem(error);
-    return code;
+    TRY(recall_builder_unit(scope->builder, unit, error));
+    if (batch->model && vector_builder_add(&scope->vectors, unit->text, NULL))
+        return err_nomem(error);
+    return ETHOS_OK;
 }
 
 static int add_corpus_line(struct batch *batch, const json_t *line, struct ethos_error *error)
@@ -222,20 +214,19 @@ static int add_corpus_line(struct batch *batch, const json_t *line, struct ethos
     const json_t *meta = json_object_get(line, "meta");
     struct ethos_view id, scope, session, date;
     struct recall_unit unit = {.offset = 0};
-    int code = read_name_member(batch, line, "id", &id, error);
-    code = code ? code : read_text_member(batch, line, &unit.text, error);
-    code = code ? code : read_name_member(batch, meta, "scope", &scope, error);
-    code = code ? code : read_name_member(batch, meta, "session", &session, error);
-    code = code ? code : read_name_member(batch, meta, "speaker", &unit.speaker, error);
-    code = code ? code : read_name_member(batch, meta, "date", &date, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_name_member(batch, line, "id", &id, error));
+    TRY(read_text_member(batch, line, &unit.text, error));
+    TRY(read_name_member(batch, meta, "scope", &scope, error));
+    TRY(read_name_member(batch, meta, "session", &session, error));
+    TRY(read_name_member(batch, meta, "speaker", &unit.speaker, error));
+    TRY(read_name_member(batch, meta, "date", &date, error));
     unit.date = read_date(date);
     batch->last = find_batch_scope(batch, scope);
-    code = batch->last ? ETHOS_OK : add_batch_scope(batch, scope, error);
-    code = code ? code : add_batch_unit(batch, batch->last, session, &unit, error);
+    if (!batch->last)
+        TRY(add_batch_scope(batch, scope, error));
+    TRY(add_batch_unit(batch, batch->last, session, &unit, error));
     batch->texts++;
-    return code == ETHOS_OK && add_id(batch, batch->last, id) ? err_nomem(error) : code;
+    return add_id(batch, batch->last, id) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
 static int finish_scopes(struct batch *batch, struct ethos_error *error)
@@ -281,44 +272,37 @@ static int answer_query(struct batch *batch, const json_t *line, struct ethos_er
     struct ranker_hit hits[BATCH_HITS];
     struct image image;
     size_t count;
-    int code = read_name_member(batch, line, "id", &id, error);
-    code = code ? code : read_text_member(batch, line, &text, error);
-    code = code ? code : read_name_member(batch, line, "scope", &name, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_name_member(batch, line, "id", &id, error));
+    TRY(read_text_member(batch, line, &text, error));
+    TRY(read_name_member(batch, line, "scope", &name, error));
     const struct batch_scope *found = find_batch_scope(batch, name);
     batch->questions++;
     if (!found) {
-        measure_answer(batch, line, found, hits, 0); // nothing to be found there
+        measure_answer(batch, line, found, hits, 0); // an unknown scope has no texts
         return ETHOS_OK;
     }
-    code = image_open(str_view(&found->image), &image, error);
+    TRY(image_open(str_view(&found->image), &image, error));
     const struct vectors piece = vector_builder_view(&found->vectors, 0);
     const struct image_vectors vectors = {&piece, 1};
     const struct ranker_scope scope = {
         .images = &image, .count = 1, .meaning = {batch->model, batch->model ? &vectors : NULL}};
-    code = code ? code : ranker_rank(&scope, text, BATCH_HITS, hits, &count, error);
-    if (code == ETHOS_OK)
-        measure_answer(batch, line, found, hits, count);
-    for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
+    TRY(ranker_rank(&scope, text, BATCH_HITS, hits, &count, error));
+    measure_answer(batch, line, found, hits, count);
+    for (size_t i = 0; i < count; i++) {
         struct ethos_view unit = found->ids[hits[i].unit];
         if (str_printf(&batch->run, "%.*s\t%.*s\t%zu\t%.6f\n", VIEW_ARG(id), VIEW_ARG(unit), i + 1,
                        hits[i].score))
-            code = err_nomem(error);
+            return err_nomem(error);
     }
-    return code;
+    return ETHOS_OK;
 }
 
 static int write_run(const char *file, const struct str *run, struct ethos_error *error)
 {
-    int fd = os_openat(AT_FDCWD, file, O_WRONLY | O_CREAT | O_TRUNC, RUN_MODE);
-    int code = ETHOS_OK;
-    if (fd < 0)
+    CLEANUP_FD int fd = os_openat(AT_FDCWD, file, O_WRONLY | O_CREAT | O_TRUNC, RUN_MODE);
+    if (fd < 0 || os_write_all(fd, run->data, run->size) != 0)
         return err_errno(error, errno, file);
-    if (os_write_all(fd, run->data, run->size) != 0)
-        code = err_errno(error, errno, file);
-    os_close(fd);
-    return code;
+    return ETHOS_OK;
 }
 
 /* ---- the operation --------------------------------------------------------------------------- */
@@ -347,7 +331,7 @@ int recall_batch(const char *corpus, const char *queries, const char *run,
     str_init(&batch.queries, BATCH_MAX_BYTES);
     str_init(&batch.run, BATCH_MAX_BYTES);
     int code = recall_model_open_installed(&batch.model, error);
-    code = code == ETHOS_NOTFOUND ? ETHOS_OK : code; // ranked by words alone
+    code = code == ETHOS_NOTFOUND ? ETHOS_OK : code; // without a model, words alone rank
     code = code ? code : read_json_lines(&batch, corpus, &batch.corpus, add_corpus_line, error);
     if (code == ETHOS_OK)
         code = finish_scopes(&batch, error);
@@ -367,11 +351,9 @@ static int run_batch(struct op_call *call, struct op_result *result, struct etho
 {
     struct recall_measure measured;
     json_int_t questions = 0;
-    int code = recall_batch(op_string(call, "corpus"), op_string(call, "queries"),
-                            call->dry_run ? NULL : op_string(call, "run"), &measured, &questions,
-                            error);
-    return code == ETHOS_OK ? op_return(result, json_pack("{s:I}", "questions", questions), error)
-                            : code;
+    TRY(recall_batch(op_string(call, "corpus"), op_string(call, "queries"),
+                     call->dry_run ? NULL : op_string(call, "run"), &measured, &questions, error));
+    return op_return(result, json_pack("{s:I}", "questions", questions), error);
 }
 
 static const struct op_arg batch_args[] = {

@@ -1,5 +1,5 @@
 /*
- * recall_batch.h: questions over a corpus in files, for the operations that measure recall.
+ * recall_batch.h: answers questions over a corpus in files, for the operations that measure recall.
  */
 #ifndef ETHOS_OPS_MEMORY_RECALL_BATCH_H
 #define ETHOS_OPS_MEMORY_RECALL_BATCH_H
@@ -10,9 +10,9 @@
 #include "recall/measure.h"
 
 /*
- * Answers the questions; the answers are written to the file `run` (NULL: to none). A question that says which texts
- * are right (its member `relevant`, an array of ids) is added to the measure, unless
- * its category is adversarial: a fact in the wrong person's mouth; *out_questions: all of them.
+ * Answers the questions and writes the answers to the file `run` (NULL: nowhere). *out measures the questions that name
+ * the relevant texts (the member `relevant`, an array of ids), except those of the category adversarial, which attribute
+ * a fact to the wrong person. *out_questions counts all questions.
  */
 int recall_batch(const char *corpus, const char *queries, const char *run,
                  struct recall_measure *out, json_int_t *out_questions, struct ethos_error *error);

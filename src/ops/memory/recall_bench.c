@@ -1,5 +1,5 @@
 /*
- * recall_bench.c: the operation recall.bench: how well recall answers, over own notes or a corpus in files.
+ * recall_bench.c: the operation recall.bench: measures recall over your notes or over a corpus in files.
  */
 #include <stdlib.h>
 
@@ -17,20 +17,16 @@ static int measure_files(struct op_call *call, struct recall_measure *out,
     if (!corpus || !queries)
         return err_hint(error,
                         err_set(error, ETHOS_INVALID, "%s: missing", corpus ? "queries" : "corpus"),
-                        "a corpus and its questions go together");
+                        "give both a corpus and its questions");
     return recall_batch(corpus, queries, NULL, out, &questions, error);
 }
 
 static int measure_notes(struct op_call *call, struct recall_measure *out,
                          struct ethos_error *error)
 {
-    struct ethos_turn *turn;
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = recall_own_notes(turn, out, error);
-    ethos_turn_free(turn);
-    return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    return recall_own_notes(turn, out, error);
 }
 
 /* In percent, to two places. */

@@ -1,5 +1,5 @@
 /*
- * recall_index.h: which program can do all of recall.index.
+ * recall_index.h: whether recall.index needs another program.
  */
 #ifndef ETHOS_OPS_MEMORY_RECALL_INDEX_H
 #define ETHOS_OPS_MEMORY_RECALL_INDEX_H
@@ -8,7 +8,7 @@
 
 #include <ethos/ethos.h>
 
-/* Whether the settings name a model of embeddings that this program cannot ask; libexec/ethos-agent can. */
+/* Whether the settings name a remote embedding model. This program cannot call it; libexec/ethos-agent can. */
 bool recall_index_elsewhere(struct ethos *ethos, const char *personality);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * search.c: the operations memory.search, within a context, and search.all, everywhere.
+ * search.c: the operations memory.search (the files of a context) and search.all (all memory and conversations).
  */
 #include "memory/provider/missing_slots.h"
 #include "memory/recall/text_search.h"
@@ -27,7 +27,7 @@ static json_t *snippet_json(const struct memory_hit *hit)
     return json;
 }
 
-/* A message instead of a line of a file. */
+/* The row of a hit in a conversation. */
 static json_t *message_json(const struct memory_hit *hit)
 {
     json_t *row = json_pack("{s:s, s:s, s:o, s:o}", "session", hit->said->session, "message",
@@ -49,7 +49,7 @@ static int add_search_hit(void *arg, const struct memory_hit *hit)
     return *rows ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* Conversations that are searched where they are kept come behind the others, up to the limit. */
+/* Hits of a session store that searches by itself follow the others, up to the limit. */
 struct session_hits {
     json_t **rows;
     size_t limit;
@@ -75,6 +75,7 @@ static int add_session_hit(void *arg, const struct ethos_hit *hit)
                                                       : ETHOS_OK;
 }
 
+/* Searches conversations in a session store that memory_search does not search itself. */
 static int search_session_store(struct op_call *call, const struct memory_search *search,
                                 json_t **rows, struct ethos_error *error)
 {
@@ -101,37 +102,31 @@ static int search_session_store(struct op_call *call, const struct memory_search
 static int run_search_with(struct op_call *call, const struct memory_search *how,
                            struct op_result *result, struct ethos_error *error)
 {
-    struct ethos_turn *turn;
     struct recall_report report;
     struct memory_search search = *how;
     search.text = op_text(call, "query");
     search.limit = (unsigned)op_integer(call, "limit", 20);
     if (search.text.size > ETHOS_MAX_QUERY)
         return err_set(error, ETHOS_LIMIT, "query: longer than %d bytes", ETHOS_MAX_QUERY);
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    json_t *hits = json_array();
-    code = memory_search(turn, &search, add_search_hit, &hits, &report, error);
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    json_auto_t *hits = json_array();
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    int code = memory_search(turn, &search, add_search_hit, &hits, &report, error);
     if (code == ETHOS_OK)
         code = search_session_store(call, &search, &hits, error);
-    if (code == ETHOS_OK) {
-        result->code = report.code;
-        result->error = report.error;
-        report_workspace(ethos_turn_context(turn), result);
-        code = op_return(result,
-                         json_pack("{s:O, s:I, s:I, s:b}", "hits", hits, "files",
-                                   (json_int_t)report.texts, "unreadable",
-                                   (json_int_t)report.unreadable, "partial", report.partial),
-                         error);
-        result->withheld = call->guarded && report.withheld;
-        result->texts_of = OP_TEXTS_SCOPED;
-    } else if (code == ETHOS_NOMEM) {
+    if (code == ETHOS_NOMEM)
         err_nomem(error);
-    }
-    json_decref(hits);
-    ethos_turn_free(turn);
-    return code;
+    TRY(code);
+    result->code = report.code;
+    result->error = report.error;
+    report_workspace(ethos_turn_context(turn), result);
+    result->withheld = call->guarded && report.withheld;
+    result->texts_of = OP_TEXTS_SCOPED;
+    return op_return(result,
+                     json_pack("{s:O, s:I, s:I, s:b}", "hits", hits, "files",
+                               (json_int_t)report.texts, "unreadable",
+                               (json_int_t)report.unreadable, "partial", report.partial),
+                     error);
 }
 
 static int run_search(struct op_call *call, struct op_result *result, struct ethos_error *error)

@@ -1,5 +1,5 @@
 /*
- * store.c: the operations store.*: the memory of this home as the store of another machine.
+ * store.c: the operations store.*: serve the store of this home to other machines.
  */
 #include "ops/memory/store.h"
 
@@ -17,7 +17,7 @@
 #include "ops/write_report.h"
 #include "store/store.h"
 
-/* ---- lending --------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 int store_call_begin(const struct op_call *call, struct store_call *out)
 {
@@ -40,11 +40,11 @@ int store_call_require(struct store_call *self, bool slot)
                           self->store->ops->name);
 }
 
-/* Where what is kept lies, and what is wrong with it, is no concern of other machines. */
+/* Replaces details of the damage, such as local paths, which other machines must not see. */
 static void hide_damage(struct store_call *self)
 {
-    err_set(&self->error, ETHOS_CORRUPT, "what the server keeps is damaged");
-    err_hint(&self->error, ETHOS_CORRUPT, "run ethos doctor at the server");
+    err_set(&self->error, ETHOS_CORRUPT, "the data on the server is damaged");
+    err_hint(&self->error, ETHOS_CORRUPT, "run ethos doctor on the server");
 }
 
 int store_call_end(struct store_call *self, int code, json_t *json, struct op_result *result,
@@ -95,7 +95,7 @@ int store_call_origin(struct store_call *self, const struct op_call *call, struc
 
 /* ---- info ------------------------------------------------------------------------------------ */
 
-/* What a store can have, and whether this one has it. */
+/* The optional features that this store has. */
 static json_t *offers_json(const struct ethos_store *store)
 {
     const struct ethos_store_ops *ops = store->ops;
@@ -131,7 +131,7 @@ static int run_info(struct op_call *call, struct op_result *result, struct ethos
     return store_call_end(&lending, code, json, result, error);
 }
 
-/* ---- gather ---------------------------------------------------------------------------------- */
+/* ---- gather: reading many texts ---------------------------------------------------------------- */
 
 struct read_many {
     struct store_call lending;
@@ -170,7 +170,7 @@ static int parse_text_locations(struct read_many *self, const json_t *spots)
     return code;
 }
 
-/* One that is missing is no failure; one that cannot be read has its error. */
+/* One text, or why it cannot be read. A missing text is not an error. */
 static json_t *section_json(struct ethos_section *section)
 {
     json_t *json = section->code == ETHOS_OK ? wire_text(&section->text) : json_object();
@@ -181,7 +181,7 @@ static json_t *section_json(struct ethos_section *section)
     return json;
 }
 
-/* A reason that tells of the machine inside is told as its code alone. */
+/* Refuses a text that does not fit into the response, and hides details of errors of this machine. */
 static void limit_section(struct ethos_section *section, uint64_t *room)
 {
     if (section->code == ETHOS_OK && section->text.size > *room)
@@ -239,7 +239,7 @@ static int run_read_many(struct op_call *call, struct op_result *result, struct 
     for (size_t i = 0; i < self.count; i++) {
         const struct ethos_section *section = &self.sections[i];
         if (code == ETHOS_OK && section->code != ETHOS_OK && section->code != ETHOS_NOTFOUND) {
-            result->code = section->code; // beside the others
+            result->code = section->code; // the other texts are returned all the same
             result->error = section->error;
         }
         store_call_free_text(&self.lending, &self.sections[i].text);
@@ -253,7 +253,7 @@ static int run_read_many(struct op_call *call, struct op_result *result, struct 
 struct key_listing {
     const char *scope;
     json_t *list;
-    uint64_t seed; /* of the keys of a tree: no half of an update is seen, also in several pages */
+    uint64_t seed; /* hash of the keys of a tree: pages of different states are not mixed */
 };
 
 static int add_key_entry(void *arg, const struct ethos_entry *entry)
@@ -318,7 +318,7 @@ static int run_scopes(struct op_call *call, struct op_result *result, struct eth
     }
 #define ID                                                                                         \
     {                                                                                              \
-        "id", OP_TEXT, OP_REQUIRED, NULL, "ID", "the kept copy, as store.conflicts names it"       \
+        "id", OP_TEXT, OP_REQUIRED, NULL, "ID", "the conflict copy, as store.conflicts names it"   \
     }
 #define TEXT                                                                                       \
     {                                                                                              \
@@ -346,8 +346,8 @@ static const struct op_arg swap_args[] = {
 static const struct op_arg history_args[] = {
     SCOPE,
     {"key", OP_TEXT, 0, NULL, "KEY", "only of this key"},
-    {"after", OP_INTEGER, 0, "0|9007199254740991", "N", "go on after the change of this number"},
-    {"skip", OP_INTEGER, 0, "0|9007199254740991", "N", "and after so many more"},
+    {"after", OP_INTEGER, 0, "0|9007199254740991", "N", "start after the change with this number"},
+    {"skip", OP_INTEGER, 0, "0|9007199254740991", "N", "skip so many unnumbered changes"},
     ARG_END};
 static const struct op_arg version_args[] = {
     SCOPE,
@@ -365,30 +365,30 @@ static const struct op_arg graft_args[] = {
 #define WRITES (OP_WRITES | OP_IDEMPOTENT | OP_LARGE)
 
 const struct op ops_store[] = {
-    {"store.info", NULL, "Tell what the store of this home can do", NULL, no_args, OP_STORE, READS,
+    {"store.info", NULL, "Describe the store of this home", NULL, no_args, OP_STORE, READS,
      run_info},
     {"store.gather", NULL, "Read texts byte for byte, by scope and key", NULL, gather_args,
      OP_STORE, READS, run_read_many},
-    {"store.swap", NULL, "Change texts of a scope, all or none, if they are what was read", NULL,
-     swap_args, OP_STORE, WRITES | OP_DESTRUCTIVE, store_run_swap},
+    {"store.swap", NULL, "Replace texts of a scope atomically if none has changed", NULL, swap_args,
+     OP_STORE, WRITES | OP_DESTRUCTIVE, store_run_swap},
     {"store.list", NULL, "List the texts of a scope", NULL, list_args, OP_STORE, READS,
      run_list_keys},
     {"store.scopes", NULL, "List the scopes that were ever written", NULL, page_args, OP_STORE,
      READS, run_scopes},
     {"store.history", NULL, "List recorded changes, newest first", NULL, history_args, OP_STORE,
      READS, store_run_history},
-    {"store.version", NULL, "Read the text that a key had", NULL, version_args, OP_STORE, READS,
+    {"store.version", NULL, "Read an older version of a text", NULL, version_args, OP_STORE, READS,
      store_run_version},
-    {"store.setAside", NULL, "Keep a text beside a key", NULL, text_args, OP_STORE, WRITES,
+    {"store.setAside", NULL, "Save a text as a conflict copy", NULL, text_args, OP_STORE, WRITES,
      store_run_set_aside},
-    {"store.conflicts", NULL, "List the texts that are kept beside keys", NULL, list_args, OP_STORE,
-     READS, store_run_conflicts},
-    {"store.conflictRead", NULL, "Read a text that is kept beside a key", NULL, copy_args, OP_STORE,
-     READS, store_run_conflict_read},
-    {"store.conflictDrop", NULL, "Take away a text that is kept beside a key", NULL, copy_args,
-     OP_STORE, WRITES, store_run_conflict_drop},
-    {"store.keep", NULL, "Make a text a version of a key, which keeps its own", NULL, text_args,
+    {"store.conflicts", NULL, "List conflict copies", NULL, list_args, OP_STORE, READS,
+     store_run_conflicts},
+    {"store.conflictRead", NULL, "Read a conflict copy", NULL, copy_args, OP_STORE, READS,
+     store_run_conflict_read},
+    {"store.conflictDrop", NULL, "Delete a conflict copy", NULL, copy_args, OP_STORE, WRITES,
+     store_run_conflict_drop},
+    {"store.keep", NULL, "Add a text to a key's history without changing the key", NULL, text_args,
      OP_STORE, WRITES, store_run_keep},
-    {"store.graft", NULL, "Append changes as another store had them, with their texts", NULL,
-     graft_args, OP_STORE, WRITES | OP_DESTRUCTIVE, store_run_import_commit},
+    {"store.graft", NULL, "Import changes of another store, with their texts", NULL, graft_args,
+     OP_STORE, WRITES | OP_DESTRUCTIVE, store_run_import_commit},
     {0}};

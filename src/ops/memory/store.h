@@ -1,9 +1,9 @@
 /*
- * store.h: what the operations store.* share: the home's store and the text that the arguments name.
+ * store.h: what the operations store.* share: the store of the home, and the text that the arguments name.
  *
- * They give the contract of ethos/provider.h to another machine, in the forms of core/memory/wire.h: by exact
- * scope and key, byte for byte. What the store refused is the answer {"error": ...} with its code beside it,
- * because a code of HTTP does not tell all of ours apart.
+ * store.* offers the contract of ethos/provider.h to other machines, in the forms of core/memory/wire.h: by exact scope
+ * and key, byte for byte. An error of the store is returned as {"error": ...}, because HTTP status codes do not
+ * distinguish all of our codes.
  */
 #ifndef ETHOS_OPS_MEMORY_STORE_H
 #define ETHOS_OPS_MEMORY_STORE_H
@@ -20,23 +20,23 @@ struct store_call {
     struct ethos_error error;
 };
 
-/* Zeroes *out first. A failure is in out->error. */
+/* Opens the store and checks scope and key. Zeroes *out first; out->error tells why it failed. */
 int store_call_begin(const struct op_call *call, struct store_call *out);
 
-/* ETHOS_UNSUPPORTED unless the store has what `slot` says. */
+/* ETHOS_UNSUPPORTED if the optional function `slot` is missing. */
 int store_call_require(struct store_call *self, bool slot);
 
-/* The answer of an operation: json (taken) when code is ETHOS_OK, else the error of the lending. */
+/* Returns json, which it takes, if code is ETHOS_OK; else the error of the call. */
 int store_call_end(struct store_call *self, int code, json_t *json, struct op_result *result,
                    struct ethos_error *error);
 
 void store_call_free_text(const struct store_call *self, struct ethos_text *text);
 
-/* A text of the arguments. ETHOS_INVALID names a bad one. */
+/* Reads a text argument. ETHOS_INVALID names a bad one. */
 int store_call_bytes(struct store_call *self, const struct op_call *call, const char *name,
                      struct str *scratch, struct ethos_view *out);
 
-/* The origin of the arguments, checked; all members NULL when none was sent. */
+/* Reads and checks the argument "origin"; all members are NULL if it is missing. */
 int store_call_origin(struct store_call *self, const struct op_call *call,
                       struct ethos_origin *out);
 

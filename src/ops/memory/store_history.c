@@ -1,5 +1,5 @@
 /*
- * store_history.c: store.history, version and what is kept beside keys.
+ * store_history.c: the operations store.history, store.version, and those on conflict copies.
  */
 #include "base/err.h"
 #include "base/view.h"
@@ -9,14 +9,14 @@
 #include "ops/paging.h"
 
 #define PAGE_ROWS 1000
-#define PAGE_BYTES 1048576 /* of diffs: what goes beyond is the next page */
-#define PAGE_FULL 1        /* ends a walk */
+#define PAGE_BYTES 1048576 /* of diffs; the next page has the rest */
+#define PAGE_FULL 1        /* returned by the callback to stop */
 
 /* ---- history ----------------------------------------------------------------------------------- */
 
 /*
- * Pages are found by the number of the last change that was told, and how many without a number came after
- * it: rows that are added meanwhile come before the first page and shift nothing.
+ * The next page starts after the last change with a number and so many without one. Changes added meanwhile come
+ * before the first page and shift nothing.
  */
 struct page {
     uint64_t after, skip;
@@ -97,12 +97,12 @@ int store_run_version(struct op_call *call, struct op_result *result, struct eth
     return store_call_end(&lending, code, json, result, error);
 }
 
-/* ---- beside keys --------------------------------------------------------------------------------- */
+/* ---- conflict copies ----------------------------------------------------------------------------- */
 
 typedef int beside_fn(struct ethos_store *self, const char *scope, const char *key,
                       struct ethos_view text, struct ethos_error *error);
 
-/* set_aside and keep: the same arguments, another place. */
+/* set_aside and keep have the same arguments. */
 static int write_beside_key(struct store_call *lending, int code, beside_fn *put,
                             struct op_call *call, struct op_result *result,
                             struct ethos_error *error)
@@ -136,7 +136,7 @@ int store_run_keep(struct op_call *call, struct op_result *result, struct ethos_
                             call, result, error);
 }
 
-/* Where it lies on this machine is of no use elsewhere. */
+/* The path is left out: it means nothing on other machines. */
 static int add_conflict(void *arg, const struct ethos_conflict *conflict)
 {
     json_t **list = arg;

@@ -1,5 +1,5 @@
 /*
- * store_import_commits.c: the operation store.graft: changes of another store, with their texts, into the one of this home.
+ * store_import_commits.c: the operation store.graft: imports changes of another store, with their texts.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "core/memory/wire.h"
 #include "ops/memory/store.h"
 
-/* Keys are as strange as any that come from outside. */
+/* Keys from outside are not trusted. */
 static int check_commit_keys(struct store_call *self, const struct ethos_commit *commit)
 {
     int code = ETHOS_OK;
@@ -22,7 +22,7 @@ static int check_commit_keys(struct store_call *self, const struct ethos_commit 
     return code;
 }
 
-/* The revision that the rows of each key lead to; null where a text was only seen. */
+/* Collects the revision after the last change of each key; null for keys that were only seen. */
 static int record_final_revisions(const struct ethos_commit *commit, json_t *ends)
 {
     int failed = 0;
@@ -36,7 +36,7 @@ static int record_final_revisions(const struct ethos_commit *commit, json_t *end
     return failed ? ETHOS_NOMEM : ETHOS_OK;
 }
 
-/* Every key that has rows, once, and a text that comes is the one they lead to. */
+/* Every key with changes must have one edit, whose text is the one after its last change. */
 static int check_commit_edits(struct store_call *self, const struct ethos_commit *commit)
 {
     json_t *ends = json_object();
@@ -50,12 +50,12 @@ static int check_commit_edits(struct store_call *self, const struct ethos_commit
                         : revision && !strcmp(revision, edit->revision);
         if (!fits)
             code = err_set(&self->error, ETHOS_INVALID,
-                           "%s: comes twice, or with a text that its changes do not lead to",
+                           "%s: given twice, or its text does not match its last change",
                            edit->key);
         json_object_del(ends, edit->key);
     }
     if (code == ETHOS_OK && json_object_size(ends) > 0)
-        code = err_set(&self->error, ETHOS_INVALID, "%s: a change without its text",
+        code = err_set(&self->error, ETHOS_INVALID, "%s: a change has no text",
                        json_object_iter_key(json_object_iter(ends)));
     json_decref(ends);
     return code;
@@ -71,10 +71,10 @@ static int read_commit(struct store_call *self, const struct op_call *call, stru
     if (code == ETHOS_INVALID)
         err_set(&self->error, code, "commit: must be changes in order, with their texts");
     if (code == ETHOS_OK && out->row_count > 0 && out->rows[0].change.number <= out->version)
-        code = err_set(&self->error, ETHOS_CONFLICT, "%s: has changes of these numbers",
+        code = err_set(&self->error, ETHOS_CONFLICT, "%s: already has changes with these numbers",
                        self->scope);
     if (code == ETHOS_LIMIT)
-        err_set(&self->error, code, "commit: its changes name too many bytes of texts");
+        err_set(&self->error, code, "commit: too large: its texts exceed the size limit");
     if (code == ETHOS_OK)
         code = check_commit_keys(self, out);
     return code == ETHOS_OK ? check_commit_edits(self, out) : code;

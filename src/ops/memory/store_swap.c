@@ -1,13 +1,13 @@
 /*
- * store_swap.c: the operation store.swap: several keys of a scope, all or none, each judged by its revision.
+ * store_swap.c: the operation store.swap: replaces several keys of a scope atomically if their revisions match.
  *
  *     edits  [{"key", "expect": revision, "absent" or null for any,
- *              "text": bytes, or "drop": true, or neither to keep it, "actions", "receipt"}]
- *     gives  {"edits": [{"key", "verdict": "keep|put|drop|repeated", "revision", "receipt"}]}
+ *              "text": bytes, or "drop": true, or neither to leave it, "actions", "receipt"}]
+ *     result {"edits": [{"key", "verdict": "keep|put|drop|repeated", "revision", "receipt"}]}
  *
- * The other machine has asked its callback about the texts that it read. So the function that is given to
- * the store here only compares and says what was decided there. When something has moved, the answer is
- * the conflict with the texts that this update met: {"error", "moved": [{"key", text or nothing}]}.
+ * The other machine has run the update's callback on the texts that it read, so the callback here only compares
+ * revisions and applies the outcome. If a text has changed, the result is the conflict with the current texts:
+ * {"error", "moved": [{"key", text or nothing}]}.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ struct swap_call {
     size_t count;
 };
 
-/* ---- what is wished for ------------------------------------------------------------------------ */
+/* ---- arguments --------------------------------------------------------------------------------- */
 
 static int read_wanted_edit(struct swap_call *self, const json_t *value, struct ethos_edit *edit,
                             struct wanted_edit *wish, uint64_t *room)
@@ -131,7 +131,7 @@ static json_t *done_json(const struct swap_call *self)
     return json_pack("{s:o}", "edits", list);
 }
 
-/* Whoever asked can go on from here without reading again. */
+/* The current texts of keys that changed, so that the caller need not read them again. */
 static json_t *moved_json(const struct swap_call *self)
 {
     json_t *list = json_array();

@@ -1,5 +1,5 @@
 /*
- * timeline.c: the operation memory.timeline: what changed lately, anywhere.
+ * timeline.c: the operation memory.timeline: recent changes of all scopes.
  */
 #include "memory/history/timeline.h"
 
@@ -12,14 +12,14 @@
 #include "ops/write_report.h"
 
 #define PAGE 50             /* changes, unless a limit is given */
-#define WHOLE_BYTES 8388608 /* of the diffs that are made whole for one answer */
+#define WHOLE_BYTES 8388608 /* of complete diffs in one answer, about */
 
 struct timeline_rows {
     json_t *items;
     bool diffs;
 };
 
-/* A diff that was cut is made whole later. */
+/* A diff that was cut is completed later, by complete_diffs. */
 static int add_timeline_row(void *arg, const char *scope, const struct ethos_change *change)
 {
     struct timeline_rows *rows = arg;
@@ -30,7 +30,7 @@ static int add_timeline_row(void *arg, const char *scope, const struct ethos_cha
     return rows->items ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* What cannot be made whole stays null: its version may be gone, or the answer would be too long. */
+/* Completes diffs that were cut. A diff stays null if its version is gone or the result would be too long. */
 static int complete_diffs(struct ethos_turn *turn, json_t *items, struct ethos_error *error)
 {
     size_t index, bytes = 0;
@@ -47,7 +47,7 @@ static int complete_diffs(struct ethos_turn *turn, json_t *items, struct ethos_e
     return ETHOS_OK;
 }
 
-/* The scope that is named, as an id; "" when none is. */
+/* Resolves the argument "scope"; out->scope is "" without it. */
 static int named_scope(const struct op_call *call, const struct ethos_turn *turn,
                        struct scope_target *out, struct ethos_error *error)
 {
@@ -58,14 +58,14 @@ static int named_scope(const struct op_call *call, const struct ethos_turn *turn
                : ETHOS_OK;
 }
 
-/* Who calls for one personality or user means theirs. */
+/* The argument, else the personality or user of the call. */
 static const char *named_id(const struct op_call *call, const char *name, const char *of_call)
 {
     const char *id = op_string(call, name);
     return id ? id : of_call;
 }
 
-/* Nothing is only said to be there when everything could be read. */
+/* An empty list is returned only if every scope could be read; else the error. */
 static int nothing_found(const struct op_result *result, struct ethos_error *error)
 {
     if (result->code != ETHOS_OK && error)
@@ -112,13 +112,9 @@ static int list_changes(struct op_call *call, struct ethos_turn *turn, struct op
 
 static int run_timeline(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct ethos_turn *turn;
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = list_changes(call, turn, result, error);
-    ethos_turn_free(turn);
-    return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    return list_changes(call, turn, result, error);
 }
 
 static const struct op_arg timeline_args[] = {

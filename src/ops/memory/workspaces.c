@@ -1,5 +1,5 @@
 /*
- * workspaces.c: the operations workspaces.*: which folder has which memory.
+ * workspaces.c: the operations workspaces.*: which folders share which memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,28 +19,27 @@ struct folder_in_turn {
     struct ethos_turn *turn;
     const struct workspace *workspace;
     const char *id;
-    bool named; /* the call says which workspace */
-    int dir;    /* -1: no home yet */
+    bool named; /* the call names the workspace */
+    int dir;    /* the directory of memory; -1 if there is no home yet */
 };
 
 static int open_folder_turn(struct op_call *call, struct folder_in_turn *out,
                             struct ethos_error *error)
 {
-    *out = (struct folder_in_turn){.named = call->request->workspace, .dir = -1};
-    int code = ethos_turn_new(call->ethos, call->request, &out->turn, error);
-    if (code != ETHOS_OK)
-        return code;
+    out->named = call->request->workspace;
+    TRY(ethos_turn_new(call->ethos, call->request, &out->turn, error));
     out->workspace = service_workspace(out->turn);
     out->id = out->workspace ? workspace_id(&out->workspace->found) : NULL;
     return service_open_root(call->ethos, false, &out->dir, error);
 }
 
-static void close_folder_turn(struct folder_in_turn *here)
+static void close_folder_turn(const struct folder_in_turn *here)
 {
     if (here->dir >= 0)
         os_close(here->dir);
     ethos_turn_free(here->turn);
 }
+#define CLEANUP_FOLDER_TURN __attribute__((cleanup(close_folder_turn)))
 
 static int refuse_no_folder(const struct folder_in_turn *here, struct ethos_error *error)
 {
@@ -50,15 +49,15 @@ static int refuse_no_folder(const struct folder_in_turn *here, struct ethos_erro
         return why->code;
     }
     int code = err_set(error, ETHOS_NOTFOUND,
-                       here->named ? "no folder is meant" : "the current directory is gone");
-    return err_hint(error, code, "say which folder with -w DIR");
+                       here->named ? "no folder is named" : "the current directory is gone");
+    return err_hint(error, code, "name the folder with -w DIR");
 }
 
 /* ---- list and where ------------------------------------------------------------------------- */
 
-#define MOST_PATHS 100 /* folders of one workspace, for other surfaces */
+#define MOST_PATHS 100 /* folders of one workspace that are listed outside the command line */
 
-/* The folders that were used last; morePaths counts the others. */
+/* Leaves the folders that were used last; morePaths counts the others. */
 static void cut_paths(const struct op_call *call, json_t *row)
 {
     json_t *paths = json_object_get(row, "paths");
@@ -73,29 +72,21 @@ static void cut_paths(const struct op_call *call, json_t *row)
 static int run_list_workspaces(struct op_call *call, struct op_result *result,
                                struct ethos_error *error)
 {
-    struct folder_in_turn here;
+    CLEANUP_FOLDER_TURN struct folder_in_turn here = {.dir = -1};
     size_t index;
-    json_t *rows = NULL, *json = NULL, *row;
-    int code = open_folder_turn(call, &here, error);
-    if (code == ETHOS_OK)
-        code = workspace_list(here.dir, &rows, error);
-    if (code == ETHOS_OK) {
-        limits_filter(call, "workspace", "id", rows);
-        json = json_pack("{s:o, s:o}", "current", op_json_string(here.id), "workspaces", rows);
-        code = pages_cut(call, &json, "workspaces", "id", PAGES_ROWS, error);
-    }
-    if (code == ETHOS_OK)
-        json_array_foreach (json_object_get(json, "workspaces"), index, row)
-            cut_paths(call, row);
-    if (code == ETHOS_OK)
-        code = op_return(result, json, error);
-    else
-        json_decref(json);
-    close_folder_turn(&here);
-    return code;
+    json_t *rows = NULL, *row;
+    TRY(open_folder_turn(call, &here, error));
+    TRY(workspace_list(here.dir, &rows, error));
+    limits_filter(call, "workspace", "id", rows);
+    json_auto_t *json = json_pack("{s:o, s:o}", "current", op_json_string(here.id), "workspaces",
+                                  rows);
+    TRY(pages_cut(call, &json, "workspaces", "id", PAGES_ROWS, error));
+    json_array_foreach (json_object_get(json, "workspaces"), index, row)
+        cut_paths(call, row);
+    return op_return(result, json_incref(json), error);
 }
 
-/* The directory of the memory, or null; from the path of its index. */
+/* The directory of the workspace's memory, or JSON null. */
 static json_t *directory_json(const struct folder_in_turn *here)
 {
     char *path = NULL;
@@ -155,12 +146,9 @@ static int return_workspace(const struct op_call *call, const struct folder_in_t
 
 static int run_where(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct folder_in_turn here;
-    int code = open_folder_turn(call, &here, error);
-    if (code == ETHOS_OK)
-        code = return_workspace(call, &here, result, error);
-    close_folder_turn(&here);
-    return code;
+    CLEANUP_FOLDER_TURN struct folder_in_turn here = {.dir = -1};
+    TRY(open_folder_turn(call, &here, error));
+    return return_workspace(call, &here, result, error);
 }
 
 /* ---- adopt and forget ----------------------------------------------------------------------- */
@@ -178,7 +166,7 @@ static int adopt_workspace(struct op_call *call, const struct folder_in_turn *he
     if (code != ETHOS_OK)
         return code;
     if (call->dry_run)
-        str_printf(&result->text, "would tie %s to %s\n", root, id);
+        str_printf(&result->text, "would attach %s to %s\n", root, id);
     bool other = strcmp(here->id, id) != 0 && here->workspace->found.how != WORKSPACE_NEW;
     return op_return_change(call, result,
                             json_pack("{s:s, s:o, s:o}", "id", id, "path",
@@ -189,49 +177,34 @@ static int adopt_workspace(struct op_call *call, const struct folder_in_turn *he
 
 static int run_adopt(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct folder_in_turn here;
-    int code = open_folder_turn(call, &here, error);
-    if (code == ETHOS_OK)
-        code = adopt_workspace(call, &here, result, error);
-    close_folder_turn(&here);
-    return code;
+    CLEANUP_FOLDER_TURN struct folder_in_turn here = {.dir = -1};
+    TRY(open_folder_turn(call, &here, error));
+    return adopt_workspace(call, &here, result, error);
 }
 
-/* What goes is told as it was before. */
+/* Returns the workspace as it was before. */
 static int forget_workspace(struct op_call *call, int dir, struct op_result *result,
                             struct ethos_error *error)
 {
-    json_t *row;
+    json_auto_t *row = NULL;
     const char *id = op_string(call, "id");
     bool memory = op_flag(call, "memory");
-    int code = workspace_show(dir, id, &row, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(workspace_show(dir, id, &row, error));
     if (!call->dry_run)
-        code = workspace_forget(dir, id, memory, error);
-    if (code != ETHOS_OK) {
-        json_decref(row);
-        return code;
-    }
+        TRY(workspace_forget(dir, id, memory, error));
+    size_t folders = json_array_size(json_object_get(row, "paths"));
     if (call->dry_run)
-        str_printf(&result->text, "would untie %zu folder%s from %s%s\n",
-                   json_array_size(json_object_get(row, "paths")),
-                   json_array_size(json_object_get(row, "paths")) == 1 ? "" : "s", id,
-                   memory ? " and delete its memory" : "");
+        str_printf(&result->text, "would detach %zu folder%s from %s%s\n", folders,
+                   folders == 1 ? "" : "s", id, memory ? " and delete its memory" : "");
     op_json_put(&row, "deleted", json_boolean(memory));
-    return op_return_change(call, result, row, error);
+    return op_return_change(call, result, json_incref(row), error);
 }
 
 static int run_forget(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    int dir;
-    int code = service_open_root(call->ethos, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = forget_workspace(call, dir, result, error);
-    if (dir >= 0)
-        os_close(dir);
-    return code;
+    CLEANUP_FD int dir = -1;
+    TRY(service_open_root(call->ethos, false, &dir, error));
+    return forget_workspace(call, dir, result, error);
 }
 
 /* ---- accept ---------------------------------------------------------------------------------- */
@@ -284,9 +257,9 @@ static int run_accept(struct op_call *call, struct op_result *result, struct eth
 
 static const struct op_arg list_args[] = {ARG_PAGE, ARG_END};
 static const struct op_arg adopt_args[] = {
-    ARG_ID("the workspace whose memory this folder is to have"),
+    ARG_ID("the workspace whose memory this folder will use"),
     {"replace", OP_FLAG, 0, NULL, NULL,
-     "even if the folder has a memory; that one is kept, detached"},
+     "even if the folder has a memory, which is then detached but not deleted"},
     ARG_END};
 static const struct op_arg accept_args[] = {
     {"path", OP_TEXT, OP_POSITIONAL, NULL, "DIR", "the project's folder (default: this one)"},

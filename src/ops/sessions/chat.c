@@ -115,7 +115,7 @@ static int begin_session(struct op_call *call, char out[ETHOS_UUID_SIZE], struct
     struct ethos_turn *turn;
     char id[UUID_SIZE], key[UUID_SIZE + 8];
     if (uuid_make(id) != 0)
-        return err_set(error, ETHOS_IO, "the system gives no random numbers");
+        return err_set(error, ETHOS_IO, "cannot get random bytes from the system");
     snprintf(out, ETHOS_UUID_SIZE, "%s", id);
     if (call->dry_run)
         return ETHOS_OK;
@@ -181,7 +181,7 @@ static int run_send(struct op_call *call, struct op_result *result, struct ethos
     if (code == ETHOS_OK && !session)
         code = begin_session(call, made, error);
     if (code == ETHOS_OK && !call->id && uuid_make(uuid) != 0)
-        code = err_set(error, ETHOS_IO, "the system gives no random numbers");
+        code = err_set(error, ETHOS_IO, "cannot get random bytes from the system");
     if (code == ETHOS_OK)
         code = start_turn(call, session ? session : made, turn, str_view(&text), error);
     str_release(&text);

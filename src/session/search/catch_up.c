@@ -171,7 +171,7 @@ static int bury(struct search_index *self, int64_t doc, struct ethos_error *erro
     if (code == ETHOS_OK)
         code = index_step(self, statement, error);
     if (code != SQLITE_ROW)
-        return code < 0 ? code : ETHOS_OK; // somebody else was faster
+        return code < 0 ? code : ETHOS_OK; // another program changed it first
     self->gain.touched++;
     self->gain.messages--;
     self->gain.words -= sqlite3_column_int64(statement, 0);

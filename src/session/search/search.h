@@ -44,7 +44,7 @@ struct search_state {
  */
 int search_check(struct db *self, bool fix, struct search_state *out, struct ethos_error *error);
 
-/* Takes the index away, with all its words; the next search makes it anew. */
+/* Takes the index away, with all its words; the next search rebuilds it. */
 int search_discard(struct db *self, struct ethos_error *error);
 
 /* Gives back self->search, when there is one. The connection is still open. */

@@ -226,9 +226,10 @@ static int check_tree_name(struct store_check *check, int dir, const char *path,
     if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
         return check_tree_entry(check, dir, path, name, S_ISREG(st.st_mode));
     if (S_ISLNK(st.st_mode))
-        files_check_command(check, ETHOS_FINDING_WARNING, path,
-                            "is a symbolic link, and a tree of memories follows none",
-                            "put the file itself there, or remove the link: rm @");
+        files_check_command(
+            check, ETHOS_FINDING_WARNING, path,
+            "is a symbolic link, and symbolic links in a memories tree are not followed",
+            "put the file itself there, or remove the link: rm @");
     else
         files_check_command(check, ETHOS_FINDING_ERROR, path, "is not a regular file",
                             "move it away: mv @ @.old");

@@ -170,11 +170,11 @@ static void report_bad_lines(const struct scope_check *site, const char *path,
     if (bad->count > 1)
         snprintf(more, sizeof more, ", nor %zu other line%s", bad->count - 1,
                  bad->count > 2 ? "s" : "");
-    snprintf(problem, sizeof problem, "line %zu is no record of a change%s%s", bad->first,
+    snprintf(problem, sizeof problem, "line %zu is not a record of a change%s%s", bad->first,
              bad->damaged ? " any more: its checksum does not match" : "", more);
     report_warning(
         site, path, problem,
-        "take the line from a backup if there is one; without it that change is not shown");
+        "restore the line from a backup if you have one; without it, the change is not shown");
 }
 
 /* For information: lines are ordered by their numbers, so nothing has to be fixed. */
@@ -264,7 +264,7 @@ static void report_leftover(struct scope_check *site, int tmp, const char *name)
     site->unfinished = site->unfinished || !gone;
     if (files_check_join(below, site->path, FILES_TMP) && files_check_join(path, below, name))
         files_check_report(site->check, gone ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, path,
-                           "left by a writer that was interrupted",
+                           "left by an interrupted writer",
                            gone ? "finished or taken back what it was doing"
                                 : "the next write here clears it up, or: ethos doctor --fix");
 }
@@ -302,8 +302,8 @@ static void check_link_temp(const struct scope_check *site, const char *name)
         (view_ends(text, VIEW(FILES_DRAFT)) || view_ends(text, VIEW(FILES_NEW)) ||
          view_ends(text, VIEW(FILES_GONE))) &&
         files_check_join(path, site->path, name))
-        report_warning(site, path, "left by a writer that was interrupted",
-                       "the next write through the link to this file clears it up");
+        report_warning(site, path, "left by an interrupted writer",
+                       "the next write through the link to this file removes it");
 }
 
 static int check_link_temps(const struct scope_check *site)

@@ -51,7 +51,7 @@ static int check_texts_recorded(const struct write_job *job, struct ethos_error 
     for (size_t i = 0; i < job->count; i++) {
         const struct key_change *change = &job->changes[i];
         if (change->exists && !change->last.any)
-            return err_set(error, ETHOS_CONFLICT, "%s: is there already, and no change led to it",
+            return err_set(error, ETHOS_CONFLICT, "%s: exists already, and no change created it",
                            files_full_path(job->self, change->location->path, shown));
     }
     return ETHOS_OK;
@@ -167,7 +167,7 @@ static int make_row_record(struct write_job *job, const struct ethos_row *row,
     const struct ethos_change *told = &row->change;
     struct key_change *change = find_imported_key(job, told->key);
     if (!change)
-        return err_set(error, ETHOS_INVALID, "%s: a change without its text", told->key);
+        return err_set(error, ETHOS_INVALID, "%s: a change has no text", told->key);
     *out = (struct history_record){
         .ts_ms = told->time_ms,
         .scope = view_str(job->scope),

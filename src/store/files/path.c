@@ -340,7 +340,7 @@ int files_refuse_link(const struct files *self, const char *path, struct ethos_e
     char shown[PATH_MAX];
     int code = err_set(error, ETHOS_DENIED, "%s: a symbolic link is on the way",
                        files_full_path(self, path, shown));
-    return err_hint(error, code, "a tree of memories follows none");
+    return err_hint(error, code, "symbolic links in a memories tree are not followed");
 }
 
 int files_open_target(const struct files *self, int dir, const char *key, const char *path,

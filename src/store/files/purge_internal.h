@@ -9,12 +9,12 @@
 struct purge_key {
     struct purge_key *next;
     struct ethos_view key; /* terminated */
-    const char *renamed;   /* what it becomes because it holds the text, or NULL */
-    struct str text;       /* after the newest of its lines that was looked at */
+    const char *renamed;   /* its new name, because its name contains the text; or NULL */
+    struct str text;       /* after the newest of its lines that was examined */
     struct ethos_view hash;
     bool known; /* text could be rebuilt */
-    bool clean; /* it does not lock the text, whether or not it could be rebuilt */
-    bool held;  /* it holds the text, or a version does: it is to be written */
+    bool clean; /* it does not contain the text, whether or not it could be rebuilt */
+    bool held;  /* it or a version contains the text: it must be rewritten */
 };
 
 struct purge_job {
@@ -29,12 +29,12 @@ struct purge_job {
     struct purge_key **table; /* the same, by their hashes */
     size_t key_count, table_size;
     struct ethos_purge found;
-    uint64_t temps; /* in FILES_TMP that lock it */
-    bool tell;      /* the match of every line */
+    uint64_t temps; /* temporaries in FILES_TMP that contain it */
+    bool tell;      /* report the match of every line */
     bool replaced;  /* a history file, by this call */
 };
 
-/* The entry of a key, made when there is none; NULL without memory. */
+/* The entry of a key, created if missing; NULL if out of memory. */
 struct purge_key *files_purge_find_key(struct purge_job *purge, struct ethos_view key);
 
 /* Replaces folder/name by a text, with owner and mode of `like`. Needs files_lock_open_drafts. */

@@ -20,7 +20,7 @@ struct txn_key {
     bool has_new, has_draft, has_gone;
     bool twin;               /* file and .new are two names of one file, which was new */
     bool blocked;            /* something is in its directory's place */
-    bool odd_file, odd_temp; /* something that is no text stands there */
+    bool odd_file, odd_temp; /* something that is not a text is in its place */
     enum txn_state state;
 };
 
@@ -31,7 +31,7 @@ struct txn {
     struct txn_key *parts;
     size_t count;
     uint64_t first_seq, last_seq;
-    bool over; /* taken back, or followed by other changes: nothing is left to do */
+    bool over; /* taken back, or followed by other changes: nothing left to do */
 };
 
 struct recovery {

@@ -41,16 +41,16 @@ int write_check_change(const struct write_job *job, const struct key_change *cha
         return ETHOS_OK;
     if (is_same_file_twice(job, change))
         return write_refuse(job, change, "is the same file as another key of this update",
-                            "make it a file of its own", error);
+                            "replace it by a regular file", error);
     if (change->drops)
         return change->location->linked
                    ? write_refuse(job, change, "is a symbolic link and is not removed",
                                   "remove the link or its target by hand", error)
                    : ETHOS_OK;
     if (change->seen.st_nlink > 1 && !job->self->in_place)
-        return write_refuse(job, change, "has another hard link, which would keep the old text",
-                            "make it a file of its own: cp it to a new name, then mv that over it",
-                            error);
+        return write_refuse(
+            job, change, "has another hard link, which would keep the old text",
+            "replace it by a regular file: cp it to a new name, then mv that over it", error);
     return ETHOS_OK;
 }
 

@@ -21,22 +21,22 @@ struct key_change {
     struct ethos_text *file;  /* as it was read: `old` of the first edit of the key */
     bool exists;
     struct stat seen;
-    struct ethos_view text; /* what it has become so far; absent view: no file */
+    struct ethos_view text; /* its current text in this update; absent view: no file */
     const char *revision;   /* of that */
     bool puts, drops;       /* what happens to the file */
     bool drafted;
     bool in_place; /* it was overwritten, nothing was displaced */
-    bool watched;  /* somebody may still write to what was displaced */
-    bool answers;  /* the answer of an update that changes nothing rests on it */
+    bool watched;  /* another program may still write to the displaced file */
+    bool answers;  /* the result of an update that changes nothing depends on it */
     bool told;     /* an imported line is about it */
 };
 
 /* An edit of an update. */
 struct edit_step {
     struct key_change *change; /* of its key */
-    /* What an earlier round recorded and took back; its diff is NULL when there is none. */
+    /* What an earlier round recorded and took back; its diff is NULL if there is none. */
     struct history_record tried;
-    size_t tried_before; /* how often its entry was in the text before */
+    size_t tried_before; /* how often the text contained its entry before */
 };
 
 /* An update. */
@@ -66,8 +66,9 @@ struct write_job {
     struct arena arena;
     char txn[FILES_TXN_SIZE];
     bool journaled; /* the lines of this round are in the history */
-    bool inspected; /* its texts are in the files, and what they displaced is what was read */
-    bool written;   /* something was written: nothing that was created is removed */
+    bool
+        inspected; /* its texts are in the files, and the displaced texts are those that were read */
+    bool written;  /* something was written: nothing that was created is removed */
 };
 
 /* Whether the file of the key changes. */
@@ -137,9 +138,8 @@ int write_check_folders(const struct write_job *job, struct ethos_error *error);
 /* ---- publish.c ------------------------------------------------------------------------ */
 
 /*
- * Makes the files what the changes say, once their records are in the history. FILES_RETRY when
- * somebody came between. After a failure everything is as it was, unless only the last sync
- * failed.
+ * Makes the files match the changes, once their records are in the history. FILES_RETRY if another
+ * program interfered. After a failure everything is unchanged, unless only the last sync failed.
  */
 int write_publish(struct write_job *job, struct history_record *records, size_t count,
                   struct ethos_error *error);

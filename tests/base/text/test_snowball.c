@@ -47,7 +47,7 @@ static void test_names_of_languages(void **state)
     assert_null(open_languages(""));
     assert_null(open_languages(" , "));
     assert_int_equal(snowball_open(VIEW("german,klingon"), &out, &error), ETHOS_INVALID);
-    assert_string_equal(error.text, "klingon: no such language");
+    assert_string_equal(error.text, "klingon: unknown language");
     assert_null(out);
     snowball_close(
         open_languages("german,german,german,german,german,german,german,german,german"));

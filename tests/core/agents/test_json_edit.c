@@ -141,20 +141,20 @@ static void a_name_is_what_it_means_and_not_how_it_is_written(void **state)
                "{\"b\": \"\\\"a\\\": 5\", \"a\": 2}");
 }
 
-#define OWNER "comments and trailing commas are for its owner to edit"
+#define OWNER "it has comments or trailing commas, so ethos does not edit it"
 
 static void what_is_not_plain_json_is_refused(void **state)
 {
     (void)state;
     assert_refused("{\"a\": 1,}", B,
                    "file: line 1, column 9: a key in double quotes is expected: " OWNER);
-    assert_refused("{} // x", B, "file: line 1, column 4: more text after the value: " OWNER);
+    assert_refused("{} // x", B, "file: line 1, column 4: unexpected text after the value: " OWNER);
     assert_refused("{a: 1}", B, "file: line 1, column 2: a key in double quotes is expected");
-    assert_refused("{\"a\": 1}", AB, "file: a is not of the kind that was expected");
-    assert_refused("{\"a\": []}", AB, "file: a is not of the kind that was expected");
-    assert_refused("{\"a\": {}}", PATH("a", "-"), "file: a is not of the kind that was expected");
-    assert_refused("[]", A, "file: the whole is not of the kind that was expected");
-    assert_refused("7", A, "file: the whole is not of the kind that was expected");
+    assert_refused("{\"a\": 1}", AB, "file: a has an unexpected type");
+    assert_refused("{\"a\": []}", AB, "file: a has an unexpected type");
+    assert_refused("{\"a\": {}}", PATH("a", "-"), "file: a has an unexpected type");
+    assert_refused("[]", A, "file: the whole has an unexpected type");
+    assert_refused("7", A, "file: the whole has an unexpected type");
 }
 
 static void what_is_not_there_cannot_be_taken_out(void **state)

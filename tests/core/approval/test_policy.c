@@ -160,16 +160,16 @@ static void test_bad_rules_are_named(void **state)
         const char *yaml, *message;
     } rows[] = {
         {"rules:\n  - allow a add notes\n  - permit a add notes\n",
-         "approval.yaml: rule 2 begins neither with allow nor with deny: 'permit'"},
+         "approval.yaml: rule 2 must begin with allow or deny: 'permit'"},
         {"rules:\n  - allow a fly notes\n", "approval.yaml: rule 1 unknown action 'fly'"},
         {"rules:\n  - allow a add,fly notes\n", "approval.yaml: rule 1 unknown action 'add,fly'"},
         {"rules:\n  - allow a add shoes\n", "approval.yaml: rule 1 unknown files 'shoes'"},
         {"rules:\n  - allow a add notes max x\n", "approval.yaml: rule 1 no number after 'max'"},
         {"rules:\n  - allow a add notes max 0\n", "approval.yaml: rule 1 no number after 'max'"},
         {"rules:\n  - allow a add notes least 3\n", "approval.yaml: rule 1 unknown limit 'least'"},
-        {"rules:\n  - allow\n", "approval.yaml: rule 1 names no actor 'allow'"},
+        {"rules:\n  - allow\n", "approval.yaml: rule 1 has no actor 'allow'"},
         {"rule:\n  - allow a add notes\n", "approval.yaml:1: unknown key rule"},
-        {"rules: allow a add notes\n", "approval.yaml:1: rules must be a list, one a line"},
+        {"rules: allow a add notes\n", "approval.yaml:1: rules must be a list, one per line"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct world w;

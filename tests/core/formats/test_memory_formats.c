@@ -256,7 +256,7 @@ static void what_a_graph_says_twice_is_said_once(void **state)
                  "{\"type\":\"entity\",\"name\":\"b\",\"observations\":\"x\"}\n"
                  "{\"type\":\"relation\",\"from\":\"a\",\"to\":\"b\"}\n"
                  "{\"type\":\"relation\",\"from\":\"a\",\"to\":\"b\"}\n",
-                 "skip 1 an observation that comes twice\nskip 4 a relation that comes twice\n"
+                 "skip 1 a duplicate observation\nskip 4 a duplicate relation\n"
                  "fact workspace 1 [a] - x|- y|- [[b]]\nfact workspace 2 [b] - x\n");
 }
 
@@ -271,10 +271,10 @@ static void bad_lines_of_a_graph_are_told_and_passed_over(void **state)
                  "skip 1 not valid JSON\n"
                  "skip 2 neither an entity nor a relation\n"
                  "skip 3 an entity without a name\n"
-                 "skip 7 an observation that is no text\n"
-                 "skip 5 a relation of an entity that is not there\n"
+                 "skip 7 an observation that is not a text\n"
+                 "skip 5 a relation of an unknown entity\n"
                  "skip 6 a relation to nothing\n"
-                 "skip 4 an entity of which nothing is said\n"
+                 "skip 4 an entity without observations\n"
                  "fact workspace 7 [y] - ok\n");
 }
 

@@ -168,8 +168,10 @@ static void test_neighbours_are_joined(void **state)
                 "assistant|c\n\nd|[{\"id\":\"x\",\"name\":\"f\",\"input\":{}},{\"id\":\"y\","
                 "\"name\":\"f\",\"input\":{}}]\n"
                 "tool_result|x:f|2\ntool_result|y:f|1\n",
-                "2: neighbours of one role were joined\n4: neighbours of one role were joined\n"
-                "5: neighbours of one role were joined\n6: neighbours of one role were joined\n");
+                "2: adjacent messages with the same role were joined\n4: adjacent messages with "
+                "the same role were joined\n"
+                "5: adjacent messages with the same role were joined\n6: adjacent messages with "
+                "the same role were joined\n");
 }
 
 static void test_a_call_without_result_is_answered(void **state)
@@ -180,7 +182,8 @@ static void test_a_call_without_result_is_answered(void **state)
         "user|a\nassistant||" CALLED("x") "\ntool_result|x:f|(no result was recorded)\n"
                                           "user|b\nassistant||" CALLED(
                                               "y") "\ntool_result|y:f|(no result was recorded)\n",
-        "2: a call without result was answered\n4: a call without result was answered\n");
+        "2: a tool call without a result got an empty result\n4: a tool call without a result got "
+        "an empty result\n");
 }
 
 static void test_a_result_without_call_is_left_out(void **state)
@@ -200,7 +203,8 @@ static void test_results_are_moved_to_their_calls(void **state)
                 "4: a tool result was moved to its call\n");
     assert_read(U("a") R("x", "1") CALL("x") A("c"),
                 "user|a\nassistant|c|" CALLED("x") "\ntool_result|x:f|1\n",
-                "4: neighbours of one role were joined\n2: a tool result was moved to its call\n");
+                "4: adjacent messages with the same role were joined\n2: a tool result was moved "
+                "to its call\n");
 }
 
 static void test_an_id_may_be_used_again(void **state)
@@ -213,8 +217,8 @@ static void test_an_id_may_be_used_again(void **state)
                 "");
     assert_read(U("a") CALL("x") CALL("x") R("x", "1"),
                 "user|a\nassistant||" CALLED("x") "\ntool_result|x:f|1\n",
-                "3: neighbours of one role were joined\n"
-                "3: a second call of the same id was left out\n");
+                "3: adjacent messages with the same role were joined\n"
+                "3: a second tool call with the same id was left out\n");
 }
 
 static void test_what_cannot_stand_where_it_is_changes(void **state)
@@ -222,14 +226,15 @@ static void test_what_cannot_stand_where_it_is_changes(void **state)
     (void)state;
     assert_read(A("hello") U("b"),
                 "user|(what came before was not recorded)\nassistant|hello\nuser|b\n",
-                "1: a question that was not recorded was put in\n");
-    assert_read("{\"role\":\"user_steer\",\"content\":\"s\"}\n" A("b")
-                    CALL("x") "{\"role\":\"user_steer\",\"content\":\"t\"}\n" R(
-                        "x", "1") "{\"role\":\"system\",\"content\":\"z\"}\n",
-                "user|s\nassistant|b|" CALLED("x") "\ntool_result|x:f|1\nuser_steer|t\n",
-                "1: a steer became a user's message\n3: neighbours of one role were joined\n"
-                "5: a tool result was moved to its call\n"
-                "6: a system message in the middle was left out\n");
+                "1: a missing question was added\n");
+    assert_read(
+        "{\"role\":\"user_steer\",\"content\":\"s\"}\n" A("b")
+            CALL("x") "{\"role\":\"user_steer\",\"content\":\"t\"}\n" R(
+                "x", "1") "{\"role\":\"system\",\"content\":\"z\"}\n",
+        "user|s\nassistant|b|" CALLED("x") "\ntool_result|x:f|1\nuser_steer|t\n",
+        "1: a steer became a user's message\n3: adjacent messages with the same role were joined\n"
+        "5: a tool result was moved to its call\n"
+        "6: a system message in the middle was left out\n");
 }
 
 static void test_lines_that_cannot_be_read_are_told(void **state)
@@ -277,7 +282,7 @@ static void test_more_calls_than_can_be_kept_are_left_out(void **state)
     assert_int_equal(read_view(&read, str_view(&text), NULL, NULL), ETHOS_OK);
     assert_int_equal(read.count, 2 + TRANSCRIPT_MAX_CALLS);
     assert_int_equal(read.check.open_count, 0);
-    assert_int_equal(count_of(read.notes.data, "2: a call beyond the number"), 44);
+    assert_int_equal(count_of(read.notes.data, "2: a tool call beyond the maximum"), 44);
     assert_int_equal(count_of(read.notes.data, "answers no call"), 44);
     release(&read);
     str_clear(&text);
@@ -391,11 +396,11 @@ static void test_times_are_kept_and_never_go_back(void **state)
     assert_text(read.notes.data, "6: a time that is none was left out\n"
                                  "8: a time that is none was left out\n"
                                  "9: a time that is none was left out\n"
-                                 "1: a missing time was taken from a neighbour\n"
-                                 "5: a time before that of the message before was moved\n"
-                                 "6: a missing time was taken from a neighbour\n"
-                                 "8: a missing time was taken from a neighbour\n"
-                                 "9: a missing time was taken from a neighbour\n");
+                                 "1: a missing time was copied from the next message\n"
+                                 "5: a time earlier than the previous message's was corrected\n"
+                                 "6: a missing time was copied from the next message\n"
+                                 "8: a missing time was copied from the next message\n"
+                                 "9: a missing time was copied from the next message\n");
     release(&read);
 }
 
@@ -434,7 +439,7 @@ static void test_a_claude_code_session_is_read(void **state)
         "assistant|Reading.|[{\"id\":\"x\",\"name\":\"Read\",\"input\":{\"path\":\"a\"}}]|5+9\n"
         "tool_result|x:Read|bytes\nuser|and hurry\nassistant|Done.\n",
         "1: a line that is no message was left out\n2: a line that is no message was left out\n"
-        "4: reasoning was left out\n6: neighbours of one role were joined\n");
+        "4: reasoning was left out\n6: adjacent messages with the same role were joined\n");
 }
 
 static void test_side_chains_and_meta_lines_are_left_out(void **state)
@@ -489,7 +494,7 @@ static void test_results_of_calls_at_the_same_time_are_no_other_branch(void **st
                 "user|a\nassistant||[{\"id\":\"t2\",\"name\":\"f\",\"input\":{}},{\"id\":\"t3\","
                 "\"name\":\"f\",\"input\":{}}]\ntool_result|t2:f|r2\ntool_result|t3:f|r3\n"
                 "assistant|b\n",
-                "3: neighbours of one role were joined\n");
+                "3: adjacent messages with the same role were joined\n");
 }
 
 /* A steer beside the branch, a parent that is not there, a second beginning, one that is summed up. */
@@ -536,8 +541,8 @@ static void test_parallel_calls_of_claude_code_are_one_message(void **state)
                                 CC("user", "4", SAID("user", RESULT("x"))),
                 "user|a\nassistant||[{\"id\":\"x\",\"name\":\"f\",\"input\":{}},{\"id\":\"y\","
                 "\"name\":\"f\",\"input\":{}}]\ntool_result|x:f|x!\ntool_result|y:f|y!\n",
-                "3: neighbours of one role were joined\n"
-                "4: a time before that of the message before was moved\n");
+                "3: adjacent messages with the same role were joined\n"
+                "4: a time earlier than the previous message's was corrected\n");
 }
 
 /* ---- Codex ----------------------------------------------------------------------------------- */
@@ -579,7 +584,7 @@ static void test_a_codex_rollout_is_read(void **state)
         "2: a line of the program to itself was left out\n"
         "5: a line that is no message was left out\n6: a line that is no message was left out\n"
         "7: reasoning was left out\n3: context that the program added was left out\n"
-        "9: neighbours of one role were joined\n");
+        "9: adjacent messages with the same role were joined\n");
 }
 
 static void test_what_was_typed_stays_whatever_it_looks_like(void **state)
@@ -589,7 +594,7 @@ static void test_what_was_typed_stays_whatever_it_looks_like(void **state)
                     CX("event_msg", "{\"type\":\"user_message\",\"message\":\"<b>x</b>\"}"),
                 "user|<b>x</b>\n", "2: a line that is no message was left out\n");
     assert_read(TYPED("<b> is a tag") TYPED("1 < 2 > 0"), "user|<b> is a tag\n\n1 < 2 > 0\n",
-                "2: neighbours of one role were joined\n");
+                "2: adjacent messages with the same role were joined\n");
     assert_read(TYPED("# AGENTS.md instructions for /x\\n\\nbe nice") TYPED("x"), "user|x\n",
                 "1: context that the program added was left out\n");
 }
@@ -878,7 +883,7 @@ static void test_our_own_documents_are_mended_when_no_model_would_take_them(void
                 "3: a line that is no message was left out\n"
                 "4: a line that was there before was left out\n"
                 "5: a line that is no message was left out\n"
-                "2: neighbours of one role were joined\n");
+                "2: adjacent messages with the same role were joined\n");
 }
 
 /* ---- hostile --------------------------------------------------------------------------------- */
@@ -903,7 +908,7 @@ static void test_nothing_to_read_is_invalid(void **state)
     struct ethos_error error;
     struct read read = {0};
     assert_int_equal(read_view(&read, VIEW(U("a")), "word", &error), ETHOS_INVALID);
-    assert_string_equal(error.text, "'word' is no format of transcripts");
+    assert_string_equal(error.text, "'word' is not a transcript format");
     release(&read);
     assert_int_equal(read_view(&read, VIEW(U("a")), "claude-code", &error), ETHOS_INVALID);
     assert_string_equal(error.text, "no message could be read from the transcript");
@@ -929,7 +934,7 @@ static void test_long_lines_are_read_and_too_long_ones_told(void **state)
         assert_text(read.notes.data, i == 0
                                          ? ""
                                          : "2: a line that is too long or too deep was left out\n"
-                                           "3: neighbours of one role were joined\n");
+                                           "3: adjacent messages with the same role were joined\n");
         release(&read);
         str_release(&text);
         free(fill);

@@ -171,7 +171,7 @@ static void test_calls_are_a_json_array_with_ids(void **state)
     assert_int_equal(next_after_user("assistant", "null", NULL, &error), ETHOS_OK);
     assert_int_equal(next_after_user("assistant", "[]", NULL, &error), ETHOS_OK);
     assert_int_equal(next_after_user("robot", NULL, NULL, &error), ETHOS_INVALID);
-    assert_string_equal(error.text, "'robot' is no role of a message");
+    assert_string_equal(error.text, "'robot' is not a role");
     assert_int_equal(next_after_user(NULL, NULL, NULL, NULL), ETHOS_INVALID);
     assert_int_equal(next_after_user("tool_result", NULL, NULL, &error), ETHOS_INVALID);
     assert_string_equal(error.text, "a tool result without the id of its call");
@@ -184,7 +184,7 @@ static void test_too_many_calls_are_a_limit(void **state)
     (void)state;
     assert_int_equal(next_after_user("assistant", most, NULL, &error), ETHOS_OK);
     assert_int_equal(next_after_user("assistant", more, NULL, &error), ETHOS_LIMIT);
-    assert_string_equal(error.text, "300 tool calls in one message, at most 256 can be kept");
+    assert_string_equal(error.text, "300 tool calls in one message, the maximum is 256");
     free(most);
     free(more);
 }

@@ -364,8 +364,9 @@ static void test_files_that_are_no_transcripts_are_refused(void **state)
     world_put(world, "work/odd.jsonl", "\xff\xfe\x01\x02\n{\"a\":1}\n");
     world_put(world, "work/none.jsonl", "{\"type\":\"user\",\"message\":{\"content\":\"\"}}\n");
     assert_refused(world, "empty.jsonl", ETHOS_INVALID,
-                   "empty.jsonl: no transcript of a known format");
-    assert_refused(world, "odd.jsonl", ETHOS_INVALID, "odd.jsonl: no transcript of a known format");
+                   "empty.jsonl: not a transcript in a known format");
+    assert_refused(world, "odd.jsonl", ETHOS_INVALID,
+                   "odd.jsonl: not a transcript in a known format");
     assert_refused(world, "none.jsonl", ETHOS_INVALID, "no message could be read");
     assert_refused(world, "gone.jsonl", ETHOS_NOTFOUND, "gone.jsonl");
     assert_true(strstr(world->error.hint, "~/.claude/projects") != NULL);
@@ -403,7 +404,7 @@ static void test_a_folder_is_walked_in_order_and_no_further(void **state)
     assert_int_equal(mkfifo("t/pipe.jsonl", 0600), 0);
     assert_import(world, "t",
                   "a.jsonl created 1/1\nb/2.jsonl created 1/1\n"
-                  "c.json skipped 0/0: no transcript of a known format\n");
+                  "c.json skipped 0/0: not a transcript in a known format\n");
     assert_query(world, "SELECT content FROM messages ORDER BY content", "1;2;");
 }
 
@@ -738,7 +739,7 @@ static void test_results_alone_are_no_conversation(void **state)
     struct world *world = *state;
     world_put(world, "work/a.json",
               OWN_AS(ID("f"), "k", OWN_SAID("1", "tool_result", "r", ",\"toolCallId\":\"x\"")));
-    assert_refused(world, "a.json", ETHOS_INVALID, "a.json: no message of it can stand alone");
+    assert_refused(world, "a.json", ETHOS_INVALID, "a.json: none of its messages can stand alone");
     assert_string_equal(world->error.hint, "");
     assert_false(world_exists(world, "home/sessions.db"));
 }

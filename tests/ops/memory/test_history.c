@@ -261,7 +261,7 @@ static void test_forgetting_reaches_every_scope_unless_one_is_named(void **state
     }
     assert_holds(world, "memory.forget", "{\"text\":\"secret\"}", "\"lines\":3");
     assert_run(world, "memory.forget", "{\"text\":\"secret\"}",
-               "notfound: no memory contains this text");
+               "notfound: nothing contains this text");
 }
 
 static void test_purging_is_for_the_owner_alone(void **state)
@@ -282,12 +282,12 @@ static void test_a_conflict_is_found_in_whichever_scope_it_is(void **state)
     free(run(world, "memory.write", "{\"content\":\"theirs\",\"store\":\"user\"}", NULL));
     assert_holds(world, "memory.save",
                  "{\"content\":\"mine\",\"base\":\"base\",\"store\":\"user\"}",
-                 "\"hint\":\"your text is kept: ethos conflicts show 2-USER.md\"");
+                 "\"hint\":\"your text is saved: ethos conflicts show 2-USER.md\"");
     assert_holds(world, "conflicts.list", "{}", "\"id\":\"2-USER.md\",\"scope\":\"user:me\"");
     assert_holds(world, "conflicts.show", "{\"id\":\"2-USER.md\"}", "\"content\":\"mine\"");
     assert_holds(world, "conflicts.show", "{\"id\":\"2-USER.md\"}", "\"revision\":\"");
     assert_run(world, "conflicts.resolve", "{\"id\":\"2-USER.md\"}",
-               "invalid: say one of keep, take and both");
+               "invalid: choose exactly one of keep, take and both");
     assert_holds(world, "conflicts.resolve", "{\"id\":\"2-USER.md\",\"take\":true}",
                  "\"resolved\":\"2-USER.md\"");
     assert_run(world, "conflicts.list", "{}",

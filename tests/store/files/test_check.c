@@ -259,14 +259,15 @@ static void test_damaged_lines_are_found_by_number_and_never_mended(void **state
     assert_int_equal(check(home, 0).count, 0);
     shell(home, "sed -i '2s/\"replace\"/\"remove\"/' " HISTORY "; cp " HISTORY " before");
     assert_only(check(home, 1), ETHOS_FINDING_WARNING, "personalities/p/memory-history.jsonl",
-                "line 2 is no record of a change any more: its checksum does not match", "backup");
+                "line 2 is not a record of a change any more: its checksum does not match",
+                "backup");
     shell(home, "cmp before " HISTORY);
     shell(home, "sed -i '1i hello' " HISTORY);
     assert_only(check(home, 0), ETHOS_FINDING_WARNING, "personalities/p/memory-history.jsonl",
-                "line 1 is no record of a change, nor 1 other line", "backup");
+                "line 1 is not a record of a change, nor 1 other line", "backup");
     shell(home, "mv " HISTORY " " FILE_OF("memory-history-2026-01.jsonl"));
     assert_only(check(home, 0), ETHOS_FINDING_WARNING,
-                "personalities/p/memory-history-2026-01.jsonl", "line 1 is no record", "backup");
+                "personalities/p/memory-history-2026-01.jsonl", "line 1 is not a record", "backup");
 }
 
 static void test_a_line_that_is_being_written_is_not_damaged(void **state)

@@ -84,10 +84,10 @@ const page = {
 
     troubles({ channels, running, people }) {
         const used = channels.filter(({ state }) => state !== 'off');
-        if (used.length === 0) return h('p', { class: 'lead' }, 'Talk to the same memory from elsewhere. Set up a channel to begin.');
-        if (!running) return notice('warning', ['The gateway is not running, so nobody is answered. Start it where this home is:', command('ethos gateway')]);
+        if (used.length === 0) return h('p', { class: 'lead' }, 'Use the same memory from a messaging app. Set up a channel to begin.');
+        if (!running) return notice('warning', ['The gateway is not running, so messages are not answered. Start it on the machine with this home:', command('ethos gateway')]);
         const owned = people.some(({ role }) => role === 'owner');
-        return owned ? null : notice('info', ['Nobody is the owner yet. This prints a code; whoever sends it to the bot is the owner:', command(`ethos gateway owner ${used[0].platform}`)]);
+        return owned ? null : notice('info', ['There is no owner yet. This command prints a code; the person who sends it to the bot becomes the owner:', command(`ethos gateway owner ${used[0].platform}`)]);
     },
 
     /* ---- who waits --------------------------------------------------------------------------------- */
@@ -126,7 +126,7 @@ const page = {
             await this.fresh.now();
         };
         return h('section', h('h2', 'Not confirmed as sent'),
-            h('p', { class: 'small muted' }, 'The connection broke while these were sent. They may have arrived, so they are not repeated by themselves.'),
+            h('p', { class: 'small muted' }, 'The connection was lost while these messages were sent. They may have arrived, so they are not sent again automatically.'),
             h('ul', { class: 'rows' }, unsent.map((row) =>
                 h('li', { class: 'channels-line' }, icon('warning'),
                     h('div', { class: 'channels-grow' }, `${this.title(row.platform)}, chat `, h('span', { class: 'mono' }, row.chat),
@@ -153,7 +153,7 @@ const page = {
         const toggle = ({ target }) => this.opened[target.open ? 'add' : 'delete'](platform);
         return h('details', { class: 'channels-setup', open: this.opened.has(platform), on: { toggle } },
             h('summary', `Set up ${title}`),
-            h('p', { class: 'small muted' }, 'Where this home is; docs/channels.md has every step:'),
+            h('p', { class: 'small muted' }, 'On the machine with this home; docs/channels.md describes every step:'),
             setup.map((line) => command(line)));
     },
 
@@ -161,7 +161,7 @@ const page = {
 
     people({ people }) {
         const rows = peopleOf(people);
-        return [h('h2', 'People'), rows.length === 0 ? h('p', { class: 'muted' }, 'Nobody may talk yet.') : h('ul', { class: 'rows' }, rows.map((accounts) => this.person(accounts)))];
+        return [h('h2', 'People'), rows.length === 0 ? h('p', { class: 'muted' }, 'Nobody is allowed yet.') : h('ul', { class: 'rows' }, rows.map((accounts) => this.person(accounts)))];
     },
 
     person(accounts) {

@@ -14,27 +14,27 @@ const ENDS = [
     {
         way: 'both',
         label: 'Keep both',
-        text: 'The file gets the lines of the copy that it lacks.',
+        text: 'Adds the lines of the copy that are missing in the file.',
         kind: 'primary',
     },
     {
         way: 'take',
         label: 'Take the copy',
-        text: 'The copy becomes the file; the file’s text stays in the timeline.',
+        text: 'The copy replaces the file; the file’s text stays in the timeline.',
     },
     {
         way: 'keep',
         label: 'Keep the file',
-        text: 'The file stays as it is; the copy’s text goes to the timeline.',
+        text: 'The file does not change; the copy’s text stays in the timeline.',
     },
 ];
 
 const EVENTS = {
-    dropped: 'An edit outside took changes away',
-    merged: 'A stale save had lost changes; they were merged with it',
-    partial: 'A stale save had lost changes; not all of them could be merged with it',
-    reapplied: 'A change was lost by an edit outside and was made again',
-    restored: 'A text that had gone was put back',
+    dropped: 'An external edit removed changes',
+    merged: 'A save of an outdated text had lost changes; they were merged with it',
+    partial: 'A save of an outdated text had lost changes; not all of them could be merged with it',
+    reapplied: 'An external edit had lost a change; it was made again',
+    restored: 'A deleted text was restored',
 };
 
 const page = {
@@ -83,7 +83,7 @@ const page = {
                       `${plural(conflicts.length, 'text')} could not be merged by itself. Nothing is lost: each is kept whole until you decide.`,
                   )
                 : empty(
-                      'No conflicts. When two writers change the same line and it cannot be merged, both texts wait for you here.',
+                      'No conflicts. If two writers change the same line and their changes cannot be merged, you find both texts here.',
                   ),
             h(
                 'ul',
@@ -130,11 +130,11 @@ const page = {
             h(
                 'p',
                 { class: 'small muted' },
-                'From the file as it is (−) to the copy that was kept (+):',
+                'From the current file (−) to the copy (+):',
             ),
             diff
                 ? diffView(diff, { label: 'How the copy differs' })
-                : h('p', { class: 'small' }, 'The copy and the file are the same by now.'),
+                : h('p', { class: 'small' }, 'The copy and the file are the same now.'),
             h(
                 'div',
                 { class: 'ends' },
@@ -194,7 +194,7 @@ const page = {
 
     async resolve(conflict, end) {
         if (!(await confirmAsItIs(() => this.question(conflict, end)))) return;
-        this.ctx.toast('Settled. The timeline keeps both texts.');
+        this.ctx.toast('Resolved. The timeline keeps both texts.');
         this.ctx.go('conflicts', {}, { replace: true });
         await this.fresh.now();
     },
@@ -203,7 +203,7 @@ const page = {
         return h(
             'section',
             { class: 'conflict-events' },
-            h('h2', { class: 'lead' }, 'What befell entries'),
+            h('h2', { class: 'lead' }, 'What happened to entries'),
             h(
                 'ul',
                 { class: 'rows' },
@@ -234,7 +234,7 @@ const page = {
                                       h(
                                           'summary',
                                           { class: 'small muted' },
-                                          'The command that reverses it',
+                                          'The command that undoes it',
                                       ),
                                       command(event.undo),
                                   )

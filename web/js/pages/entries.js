@@ -89,7 +89,7 @@ const page = {
             this.body,
             h('p', { class: 'small muted', role: 'status' }, query ? `${plural(items.length, 'entry', 'entries')} for \u201c${query}\u201d, the best first` : `${plural(items.length, 'entry', 'entries')}${more ? ' shown, in the order of the file' : ''}`),
             items.length === 0
-                ? empty(query ? 'No entry answers that.' : 'There is nothing here yet.', query ? null : 'ethos memory chunks add "We deploy on Fridays"')
+                ? empty(query ? 'No entry matches.' : 'There is nothing here yet.', query ? null : 'ethos memory chunks add "We deploy on Fridays"')
                 : h('ul', { class: 'entries-list' }, items.map((chunk) => this.row(chunk, query))),
             more ? button({ label: 'Show more', run: () => ((this.count += PAGE), this.fresh.now().catch(this.ctx.fail)) }) : null,
         );
@@ -141,7 +141,7 @@ const page = {
         if (error.status !== 409) return problem(error);
         return notice(
             'warning',
-            nearest ? ['This entry is not what you saw any more. The nearest one now says: ', h('q', { dir: 'auto' }, nearest.content)] : 'This entry is not there any more.',
+            nearest ? ['This entry has changed. The most similar one now says: ', h('q', { dir: 'auto' }, nearest.content)] : 'This entry no longer exists.',
         );
     },
 
@@ -160,7 +160,7 @@ const page = {
         };
         const asked = dialog({
             title,
-            body: [input, h('p', { class: 'small muted' }, 'One entry: no blank line, no heading, no list item of its own.'), trouble],
+            body: [input, h('p', { class: 'small muted' }, 'A single entry: no blank line, no heading, no list item.'), trouble],
             actions: [{ label: 'Cancel', value: false }, { label: action, kind: 'primary', run: give }],
         });
         input.addEventListener('keydown', async (event) => {

@@ -9,20 +9,20 @@ import { sheet } from '../sheet.js';
 import { command, copyable, time } from '../ui.js';
 
 const LEVELS = {
-    error: { word: 'Wrong', icon: 'warning', kind: 'danger', why: 'Memory is at risk, or something cannot be read.' },
+    error: { word: 'Wrong', icon: 'warning', kind: 'danger', why: 'Memory is at risk, or a file cannot be read.' },
     warning: { word: 'To look at', icon: 'warning', kind: 'warning', why: 'It works, but not as you would expect.' },
-    info: { word: 'Good to know', icon: 'info', kind: 'info', why: 'Nothing has to be done.' },
+    info: { word: 'Good to know', icon: 'info', kind: 'info', why: 'No action needed.' },
 };
 
 const levelOf = (finding) => LEVELS[finding.severity] ?? LEVELS.info;
 
-/** What a sentence goes on with behind a command: "ethos doctor --fix makes it anew". */
+/** What a sentence goes on with behind a command: "ethos doctor --fix rebuilds it". */
 const VERBS = new Set('brings has is lists makes mends of puts removes says shows takes tells writes'.split(' '));
 
-/** Where a command begins; "is `ethos serve` running there?" and "install the newer ethos that made it" have none. */
+/** Where a command begins; "is `ethos serve` running there?" and "install the newer ethos that created it" have none. */
 const COMMAND = /(?<!`)\bethos (?=-|(?:api-key|backup|config|conflicts|doctor|gateway|import|install|memory|notes|pending|personality|prefetch|recall|restore|serve|sessions|setup|status|sync|uninstall|users|workspaces)(?![-\w]))/;
 
-/** A remedy ("run: ethos install codex", "ethos doctor --fix makes it anew") as its command and its words. */
+/** A remedy ("run: ethos install codex", "ethos doctor --fix rebuilds it") as its command and its words. */
 export function remedyOf(text) {
     const at = text?.search(COMMAND) ?? -1;
     if (at < 0) return { words: text, line: null };
@@ -58,9 +58,9 @@ const page = {
         refill(this.body,
             h('div', { class: `health-sum ${serious.length ? 'some' : 'well'}` }, icon(serious.length ? 'warning' : 'check', 20),
                 h('p', { class: 'lead', role: 'status' }, serious.length ? `${plural(serious.length, 'thing')} to look at.` : 'Everything is in order.')),
-            h('p', { class: 'small muted' }, 'Looked at the files, their history, the settings, the conversations and the agents that use this memory, ', time(new Date().toISOString()), '.'),
-            fixable ? h('div', { class: 'health-fix' }, h('p', 'Some of it is mended by one command:'), command('ethos doctor --fix')) : null,
-            sorted.length ? h('ul', { class: 'findings' }, sorted.map((finding) => this.finding(finding))) : h('p', { class: 'muted' }, 'The same on the command line: ', h('code', 'ethos doctor'), '.'),
+            h('p', { class: 'small muted' }, 'Checked the files, their history, the settings, the conversations and the agents that use this memory, ', time(new Date().toISOString()), '.'),
+            fixable ? h('div', { class: 'health-fix' }, h('p', 'One command fixes some of these problems:'), command('ethos doctor --fix')) : null,
+            sorted.length ? h('ul', { class: 'findings' }, sorted.map((finding) => this.finding(finding))) : h('p', { class: 'muted' }, 'On the command line: ', h('code', 'ethos doctor'), '.'),
             h('dl', { class: 'health-facts small' }, h('dt', { class: 'muted' }, 'Home'), h('dd', copyable(home, 'Copy the path')), h('dt', { class: 'muted' }, 'Version'), h('dd', version)));
     },
 

@@ -128,7 +128,7 @@ const page = {
             byDay.get(at)[name] = (byDay.get(at)[name] ?? 0) + number;
         }
         const all = [...totals.values()].reduce((sum, number) => sum + number, 0);
-        if (all === 0) return this.nothing('Writes per day', 'Nothing changed in this time.');
+        if (all === 0) return this.nothing('Writes per day', 'Nothing changed in this period.');
         const parts = [...totals].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([name], i) => ({ name, label: name, tint: tint(i) }));
         const days = [];
         for (let at = first; at <= midnight(last); at += DAY) days.push({ time: at, parts: byDay.get(at) ?? {} });
@@ -165,10 +165,10 @@ const page = {
 
     stale({ notes }) {
         const { total, stale } = notes ?? { total: 0, stale: 0 };
-        if (!total) return this.nothing('Notes that got stale', 'There are no notes here; with a workspace chosen above, its notes count.', "ethos remember 'Tests need a running Redis'");
+        if (!total) return this.nothing('Stale notes', 'There are no notes here; with a workspace chosen above, its notes count.', "ethos remember 'Tests need a running Redis'");
         const percent = Math.round((100 * stale) / total);
         return figure({
-            title: 'Notes that got stale',
+            title: 'Stale notes',
             answer: [stale ? `${count(stale)} of ${plural(total, 'note')} (${percent} %) should be looked at. ` : `None of ${plural(total, 'note')}. `, stale ? h('a', { href: this.ctx.href('notes', { stale: '1' }) }, 'Show them') : null],
             legend: legend([{ label: 'fresh', tint: 'tint-1' }, { label: 'stale', tint: 'tint-cut' }]),
             picture: share({ label: 'Notes', whole: total, parts: [{ label: 'fresh', tint: 'tint-1', value: total - stale }, { label: 'stale', tint: 'tint-cut', value: stale }] }),
@@ -182,7 +182,7 @@ const page = {
     search() {
         const title = 'How long searches take';
         const rows = searches.all().filter(({ ms }) => Number.isFinite(ms));
-        if (!rows.length) return this.nothing(title, ['Nobody searched from this browser yet. Press ', h('kbd', '/'), ' on the page Memory or Sessions.']);
+        if (!rows.length) return this.nothing(title, ['No searches from this browser yet. Press ', h('kbd', '/'), ' on the page Memory or Sessions.']);
         const sorted = rows.map(({ ms }) => ms).sort((a, b) => a - b);
         const at = (share) => milliseconds(sorted[Math.floor((sorted.length - 1) * share)]);
         const steps = STEPS.map((below, i) => ({ label: stepLabel(STEPS[i - 1], below), number: sorted.filter((ms) => ms >= (STEPS[i - 1] ?? 0) && ms < below).length }));

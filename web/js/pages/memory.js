@@ -213,7 +213,7 @@ const page = {
 
     undo() {
         const block = document.activeElement?.closest('.blk');
-        if (!block) return this.ctx.toast('Move to a line with j and k first.');
+        if (!block) return this.ctx.toast('Select a line with j and k first.');
         return this.paneOf(block)?.undo(block);
     },
 

@@ -18,7 +18,7 @@ import { remedyOf } from './health.js';
 
 const VERBS = { add: 'add to', replace: 'replace', remove: 'remove lines from', delete: 'delete' };
 const TRUST = {
-    agent: 'Its own words, in a turn that you started',
+    agent: 'The agent's own words, in a turn that you started',
     untrusted: 'Text from somebody else',
     owner: 'You',
 };
@@ -111,9 +111,9 @@ const page = {
                           this.group('Hidden from prompts', hidden.map((row) => this.line(row))),
                           this.group('Shown anyway', allowed.map((row) => this.line(row))),
                           this.group('Health', findings.map((row) => this.finding(row))),
-                          h('p', { class: 'small muted' }, 'Nothing here is urgent unless it says so. Agents keep working; changes that wait are in no prompt.'),
+                          h('p', { class: 'small muted' }, 'Nothing here is urgent unless it says so. Agents keep working; waiting changes are not in any prompt.'),
                       ),
-                      shown ? this.detail(shown) : missing ? h('p', { class: 'muted' }, 'This was decided already.') : null,
+                      shown ? this.detail(shown) : missing ? h('p', { class: 'muted' }, 'This has already been decided.') : null,
                   ),
         );
         if (focus) this.body.querySelector(`.needs-row[data-id="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
@@ -125,7 +125,7 @@ const page = {
             { class: 'needs-clear' },
             h('span', { class: 'needs-well' }, icon('check', 24)),
             h('h2', 'Nothing needs you'),
-            h('p', { class: 'muted' }, 'Changes that wait for approval, conflicts, notes to check and what is wrong with an agent would be here.'),
+            h('p', { class: 'muted' }, 'Changes that wait for approval, conflicts, notes to check and problems with agents appear here.'),
         );
     },
 
@@ -202,7 +202,7 @@ const page = {
                 { label: 'Show anyway', kind: 'primary', run: () => ctx.call('memory.showLine', { line: `${key}:${line}`, scope, hash }).then(() => true) },
             ],
         });
-        if (await box.closed) ctx.toast('Prompts show it now.');
+        if (await box.closed) ctx.toast('It is in prompts now.');
         await this.fresh.now();
     },
 
@@ -243,7 +243,7 @@ const page = {
                 h('dd', TRUST[shown.trust] ?? 'Another program'),
                 shown.sessionId ? [h('dt', 'Conversation'), h('dd', h('a', { href: this.ctx.href(`sessions/${shown.sessionId}`) }, 'Open it'))] : null,
                 h('dt', 'Why it waits'),
-                h('dd', reasons.length ? capital(`${reasons.join('; ')}.`) : 'Another program left it here.'),
+                h('dd', reasons.length ? capital(`${reasons.join('; ')}.`) : 'Another program proposed it.'),
                 h('dt', 'Id'),
                 h('dd', copyable(id, 'Copy the id', id.slice(0, 8))),
             ),
@@ -314,8 +314,8 @@ const page = {
             ctx.toast({ approve: 'Approved. The timeline has it.', reject: 'Rejected.', never: 'Rejected. It will not be proposed again.' }[way]);
             if (ctx.rest || next) this.go(next);
         } catch (error) {
-            if (error.status === 409) ctx.toast(/already/.test(error.message) ? 'This was approved and written already.' : 'This changed. Review it again.');
-            else if (error.status === 404) ctx.toast('This was decided already.');
+            if (error.status === 409) ctx.toast(/already/.test(error.message) ? 'This has already been approved and written.' : 'This changed. Review it again.');
+            else if (error.status === 404) ctx.toast('This has already been decided.');
             else ctx.fail(error);
         } finally {
             this.deciding = false;
@@ -327,7 +327,7 @@ const page = {
         const { ctx } = this;
         const text = h('textarea', { class: 'input needs-text', rows: '12', dir: 'auto', spellcheck: 'true', autofocus: true, 'aria-label': 'The text', value: update.content ?? update.substringMatch });
         const box = dialog({
-            title: 'Edit what waits',
+            title: 'Edit this change',
             wide: true,
             body: text,
             actions: [
@@ -336,7 +336,7 @@ const page = {
             ],
         });
         if (await box.closed) {
-            ctx.toast('Saved. It waits on, with your text.');
+            ctx.toast('Saved. The change keeps waiting, with your text.');
             await this.fresh.now();
         }
     },

@@ -149,13 +149,13 @@ const page = {
             h('span', { class: 'num' }, shown.length === notes.length ? plural(notes.length, 'note') : `${count(shown.length)} of ${plural(notes.length, 'note')}`),
             select('Whose notes', SCOPES, this.ctx.params.of ?? '', (of) => this.ctx.go('notes', { ...(of ? { of } : {}), ...(this.view() === 'graph' ? { view: 'graph' } : {}) }), { plain: true }),
             index ? h('span', { class: 'num', title: 'The index, one line for each note, goes into every prompt' }, `the index takes ${count(index.chars)} of ${count(index.budget)} characters`) : null,
-            index?.hooks && index.hooks.notes < index.hooks.of ? notice('warning', `Agents that are told by a hook see the last ${count(index.hooks.notes)} of ${plural(index.hooks.of, 'line')}; a prompt recalls the others.`) : null,
+            index?.hooks && index.hooks.notes < index.hooks.of ? notice('warning', `Agents that use hooks see the last ${count(index.hooks.notes)} of ${plural(index.hooks.of, 'line')}; a prompt recalls the others.`) : null,
             index?.omittedChars ? notice('warning', `The index does not fit into the prompt: ${plural(index.omittedChars, 'character')} would be left out.`) : null);
         fill(this.filters, notes.length ? [this.chip('All', !this.ctx.params.type && !this.ctx.params.stale, { type: null, stale: null }),
             TYPES.filter((type) => notes.some((note) => note.type === type)).map((type) => this.chip(type, this.ctx.params.type === type, { type: this.ctx.params.type === type ? null : type })),
             looked ? this.chip([icon('warning', 14), `${count(looked)} to look at`], Boolean(this.ctx.params.stale), { stale: this.ctx.params.stale ? null : '1' }) : null] : null);
         fill(this.none, shown.length ? null : notes.length ? h('p', { class: 'empty' }, 'No note fits. ', h('a', { href: this.ctx.href('notes', this.ctx.params.of ? { of: this.ctx.params.of } : {}) }, 'Show all of them'))
-            : empty(this.data.nowhere ? 'No folder has notes yet. In the folder of a project, type:' : 'No notes here yet. An agent keeps one, or you do:', "ethos remember 'Tests need a running Redis'"));
+            : empty(this.data.nowhere ? 'No folder has notes yet. In a project folder, run:' : 'No notes here yet. An agent can write one, or you:', "ethos remember 'Tests need a running Redis'"));
         this.list.node.hidden = shown.length === 0;
         this.list.current = this.ctx.rest || null;
         this.list.set(shown, options);
@@ -197,7 +197,7 @@ const page = {
     },
 
     async paintGraph() {
-        if (this.data.notes.length === 0) return void fill(this.map, h('div', { class: 'notes-facts' }), empty('Nothing to draw yet: no notes here.', "ethos remember 'Tests need a running Redis'"));
+        if (this.data.notes.length === 0) return void fill(this.map, h('div', { class: 'notes-facts' }), empty('There are no notes to draw yet.', "ethos remember 'Tests need a running Redis'"));
         try {
             const asked = this.links();
             const [{ GraphView }, graph] = await this.ctx.busy(Promise.all([import('../graph.js'), asked]));
@@ -262,7 +262,7 @@ const page = {
     commands() {
         return [
             { name: 'Show the notes as a graph', icon: 'graph', run: () => this.ctx.set({ view: 'graph' }, {}) },
-            { name: 'Show notes that need a look', icon: 'warning', run: () => this.ctx.set({ stale: '1', view: null }, {}) },
+            { name: 'Show notes to check', icon: 'warning', run: () => this.ctx.set({ stale: '1', view: null }, {}) },
             ...(this.pane ? [{ name: 'Edit this note', icon: 'edit', run: () => this.pane.edit() }] : []),
         ];
     },

@@ -13,9 +13,9 @@ const HITS = 10;
 const GROUPS = [
     { label: 'Same words', tint: 'tint-1' },
     { label: 'Around it', tint: 'tint-2' },
-    { label: 'What is asked for', tint: 'tint-3' },
-    { label: 'What it is like', tint: 'tint-4' },
-    { label: 'Words that mean the same', tint: 'tint-5' },
+    { label: 'What the question asks for', tint: 'tint-3' },
+    { label: 'Properties of the passage', tint: 'tint-4' },
+    { label: 'Similar meaning', tint: 'tint-5' },
 ];
 const PARTS = {
     bm25: [0, 'words of the question'],
@@ -103,7 +103,7 @@ const page = {
 
     paint({ question, found, block }) {
         if (!question)
-            return refill(this.body, empty('Ask a question: what memory, notes and conversations hold about it is shown, and why.', 'ethos recall When do we deploy'));
+            return refill(this.body, empty('Ask a question to see what memory, notes and conversations say about it, and why.', 'ethos recall When do we deploy'));
         const most = Math.max(0.01, ...found.hits.flatMap(({ why }) => why.map(({ score }) => Math.abs(score))));
         refill(
             this.body,
@@ -171,7 +171,7 @@ const page = {
             h('h2', 'What a prompt with this question gets'),
             block?.recalled
                 ? [h('pre', block.recalled), h('p', { class: 'small muted' }, `${plural(block.found?.length ?? 0, 'passage')}, each with at least 60 % of what the question is about`)]
-                : h('p', { class: 'muted' }, 'Nothing: no passage holds enough of what the question is about, or what does is in every prompt already.'),
+                : h('p', { class: 'muted' }, 'Nothing: no passage matches the question well enough, or every match is already in every prompt.'),
         );
     },
 };

@@ -54,7 +54,7 @@ const page = {
 
     head() {
         const { ctx } = this;
-        ctx.head({ search: { label: 'Search everything said', value: ctx.params.q ?? '', input: (text) => ctx.set({ q: text.trim() || null }) },
+        ctx.head({ search: { label: 'Search all conversations', value: ctx.params.q ?? '', input: (text) => ctx.set({ q: text.trim() || null }) },
             actions: [{ label: 'New chat', icon: 'plus', key: 'c', primary: true, run: () => ctx.go('sessions/new', { q: ctx.params.q }) }] });
     },
 
@@ -94,7 +94,7 @@ const page = {
         this.cursor = cursor;
         this.status.textContent = this.sessions.length ? `${plural(this.sessions.length, 'conversation')}${this.cursor ? ' and more' : ''}` : '';
         refill(this.rows, this.sessions.length ? h('ul', this.sessions.map((session) => h('li', this.row(session))))
-            : empty('Nothing was said yet, or no agent tells. Let one:', 'ethos install claude-code', h('p', 'or take in conversations that other programs kept:'), command('ethos sessions import ~/.claude/projects')));
+            : empty('No conversations yet. Connect an agent to record them:', 'ethos install claude-code', h('p', 'or take in conversations that other programs kept:'), command('ethos sessions import ~/.claude/projects')));
         this.root.dataset.none = this.sessions.length ? '' : 'yes';
         fill(this.more, this.cursor ? button({ label: 'Show more', run: () => this.loadMore().catch(this.ctx.fail) }) : null);
     },
@@ -156,7 +156,7 @@ const page = {
     async openOne(id) {
         const { chat, canContinue } = await this.kindOf(id);
         if (this.ctx.rest !== (id ?? 'new')) return;
-        if (!id && !chat) return void fill(this.beside, empty('There is no model to talk to. Choose one:', 'ethos setup'));
+        if (!id && !chat) return void fill(this.beside, empty('No model is configured. Choose one:', 'ethos setup'));
         const transcript = new (chat ? Chat : Transcript)(this.ctx, id, {
             back: () => this.ctx.go('sessions', { q: this.ctx.params.q }),
             gone: () => { this.ctx.go('sessions', { q: this.ctx.params.q }, { replace: true }); this.fresh.soon(); },

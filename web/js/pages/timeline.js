@@ -116,7 +116,7 @@ const page = {
             params.until
                 ? [
                       h('span', { class: 'badge accent' }, `until ${momentOr(params.until)}`),
-                      linkButton('Later ones, too', () => set({ until: null, change: null }, {})),
+                      linkButton('Include later ones', () => set({ until: null, change: null }, {})),
                   ]
                 : null,
             Object.keys(this.filter()).length
@@ -199,7 +199,7 @@ const page = {
             return void fill(
                 this.list,
                 Object.keys(this.filter()).length
-                    ? empty('No change is like this.')
+                    ? empty('No change matches.')
                     : empty(
                           'Nothing has changed yet. Every change will be here, with its author.',
                           "ethos memory add 'We deploy on Fridays'",
@@ -259,7 +259,7 @@ const page = {
     undoHere() {
         const row = this.rows.get(document.activeElement?.closest('.change')?.dataset.id);
         if (row) return undoChange(this.ctx, row.change);
-        return this.ctx.toast('Move to a change with j and k first.');
+        return this.ctx.toast('Select a change with j and k first.');
     },
 
     /* ---- the file as it was ------------------------------------------------------------------- */
@@ -372,7 +372,7 @@ class Row {
         }
         return (
             {
-                restore: 'An earlier version came back',
+                restore: 'An earlier version was restored',
                 external: 'Edited outside',
                 delete: 'The file was removed',
             }[action] ?? 'Blank lines changed'
@@ -413,7 +413,7 @@ class Row {
             failure
                 ? problem(failure, linkButton('Try again', () => this.fillDetail()))
                 : diff === undefined || diff === ''
-                  ? h('p', { class: 'small muted' }, 'The difference is not kept any more.')
+                  ? h('p', { class: 'small muted' }, 'The diff is no longer available.')
                   : diffView(diff, { label: `What changed in ${fileLabel(scope, key)}` }),
             h(
                 'div',

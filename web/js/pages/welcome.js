@@ -13,7 +13,7 @@ const ABOUT = {
     ],
     'MEMORY.md': [
         'Memory',
-        'What was decided, found out, left open. One file for each personality.',
+        'Decisions, findings, open questions. One file for each personality.',
         'memory',
     ],
 };
@@ -41,7 +41,7 @@ const page = {
                 h(
                     'p',
                     { class: 'lead welcome-lead' },
-                    'What your agents remember is two plain files on your disk. You can read them, edit them with anything, and take every change back.',
+                    'What your agents remember is two plain files on your disk. You can read them, edit them with any program, and undo every change.',
                 ),
                 h(
                     'div',
@@ -100,7 +100,7 @@ const page = {
                 ? h(
                       'p',
                       { class: 'muted' },
-                      'None of the agents that ethos knows was found on this machine.',
+                      'No supported agent was found on this machine.',
                   )
                 : null,
             h(
@@ -120,7 +120,7 @@ const page = {
             others.length
                 ? h(
                       'details',
-                      h('summary', { class: 'small muted' }, 'Others, not found here'),
+                      h('summary', { class: 'small muted' }, 'Others, not installed here'),
                       h(
                           'ul',
                           { class: 'agents' },
