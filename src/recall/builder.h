@@ -2,13 +2,9 @@
  * builder.h: builds an image (recall/image.h) of texts.
  *
  *     recall_builder_new(table, &builder, error);
- *
  *     recall_builder_document(builder, &document, error);      once for each
- *
  *     recall_builder_unit(builder, &unit, error);              its units in order
- *
  *     recall_builder_finish(builder, &image, error);
- *
  *     recall_builder_free(builder);
  *
  * The same texts in the same order give the same bytes. After a failure the builder can only be

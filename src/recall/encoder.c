@@ -302,7 +302,7 @@ int encoder_open(const struct word_table *table, struct ethos_view weights, stru
     self->known = word_table_count(table);
     if (!read_weights(table, weights, self)) {
         free(self);
-        return err_set(error, ETHOS_CORRUPT, "the files of the encoder do not belong together");
+        return err_set(error, ETHOS_CORRUPT, "the files of the encoder do not fit each other");
     }
     *out = self;
     return ETHOS_OK;
