@@ -12,7 +12,7 @@ export interface ChannelCalls extends Callable<'channel'> {
         code?: string;
         /** guest (default): no memory; trusted: with the memory of the personality */
         role?: 'guest' | 'trusted';
-        /** with --sender, instead of a code: somebody who waits, or whose role changes */
+        /** with --sender, instead of a code: somebody who is waiting, or whose role changes */
         platform?: string;
         /** the sender's id, as ethos gateway people shows it */
         sender?: string;
@@ -24,7 +24,7 @@ export interface ChannelCalls extends Callable<'channel'> {
         /** the sender's id, as ethos gateway people shows it */
         sender: string;
     }>): Promise<Result<'channel.remove'>>;
-    /** List the people who may talk and those who wait. Needs the owner. */
+    /** List the people who may talk and those who are waiting. Needs the owner. */
     people(...args: Args<'channel.people', {
         /** at most this many (default: all; other surfaces: 1000) */
         limit?: number;
@@ -805,22 +805,22 @@ export interface SessionsCalls extends Callable<'sessions'> {
 }
 
 export interface ChatCalls extends Callable<'chat'> {
-    /** Say something to the model. Needs chat:send. */
+    /** Send a message to the model. Needs chat:send. */
     send(...args: Args<'chat.send', {
         /** what to say */
         text: string;
         /** in which session (default: a new one) */
         sessionId?: string;
-        /** who waits for the answer */
+        /** the client that waits for the answer */
         clientId?: string;
-        /** tools say what they would do, and memory stays */
+        /** tools report what they would do and change nothing */
         dryRun?: boolean;
         /** text files: {type, data, mimeType, name}, data in base64 */
         attachments?: unknown;
     }>): Promise<Result<'chat.send'>>;
-    /** End the turn that runs in a session. Needs chat:send. */
+    /** Abort the running turn of a session. Needs chat:send. */
     abort(...args: Args<'chat.abort', {
-        /** the session whose turn is to end */
+        /** the session whose turn to abort */
         sessionId: string;
     }>): Promise<Result<'chat.abort'>>;
 }

@@ -187,7 +187,7 @@ static int put_time(struct cli *self, const struct op_arg *arg, const char *what
     char iso[CLOCK_ISO_SIZE];
     if (!clock_parse(view_str(value), os_now_ms(), op_is_end_of_day(arg->name), &ms, &zoned))
         return cli_usage(self, "use 30m, 12h, 7d, 2w, 2026-11-15 or 2026-11-15T08:30",
-                         "%s: '%s' is no time", what, value);
+                         "%s: '%s' is not a valid time", what, value);
     clock_iso(zoned ? ms : term_local_ms(ms), iso);
     return store_text_argument(self, arg, iso);
 }

@@ -1,5 +1,5 @@
 /*
- * assertions.c: rules, and how one is found broken.
+ * assertions.c: runs a rule, and the assertions that end it.
  */
 #include "conformance/assertions.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 
-/* The rule that runs. A program runs one at a time; a rule that forks has one in each process. */
+/* The running rule. A program runs one at a time; a rule that forks has a copy in each process. */
 static struct {
     jmp_buf back;
     enum rule_result result;
@@ -45,7 +45,7 @@ void not_offered(const char *what)
     longjmp(now.back, 1);
 }
 
-/* Where a third party reads it the name of the file says enough. */
+/* Without the folder of the file, which means nothing to users of the command. */
 void fail_rule(const char *file, int line, const char *format, ...)
 {
     const char *base = strrchr(file, '/');
@@ -66,7 +66,7 @@ void check_true(bool holds, const char *what, const char *file, int line)
         fail_rule(file, line, "not so: %s", what);
 }
 
-/* Most numbers that are compared are codes; then their names say more. */
+/* Most numbers are codes; for those the name is added. */
 static void format_number(int64_t number, char out[64])
 {
     bool code = number < 0 && number >= ETHOS_INTERNAL;

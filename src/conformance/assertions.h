@@ -1,10 +1,9 @@
 /*
- * assertions.h: how a rule is found broken.
+ * assertions.h: assertions for conformance rules.
  *
- * Where the property does not hold, an assert_* ends the rule with the place and the reason; where it
- * concerns something that is not there to be looked at, not_offered does. What a rule had open then stays open: cleaning up is its caller's, who
- * knows the fixture. The asserts may stand in callbacks, too; between them and rule_run is only code that
- * can be left at any point.
+ * An assert_* that fails ends the rule with its position and the reason; not_offered ends a rule about a feature that the
+ * backend does not have. The rule then cleans up nothing; its caller does, who knows the fixture. Assertions may be used
+ * in callbacks: they leave by longjmp to rule_run, so the code in between must allow that.
  */
 #ifndef ETHOS_CONFORMANCE_ASSERTIONS_H
 #define ETHOS_CONFORMANCE_ASSERTIONS_H
@@ -15,7 +14,7 @@
 
 #include "conformance/rule.h"
 
-/* Both end the rule. fail is for reasons better told than by an assertion's own words. */
+/* Both end the rule. Use fail for reasons that no assertion states well. */
 _Noreturn void not_offered(const char *what);
 _Noreturn void fail_rule(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

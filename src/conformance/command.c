@@ -1,10 +1,10 @@
 /*
- * command.c: `ethos conformance FILE.so`: the rules over the shared object of somebody else.
+ * command.c: `ethos conformance FILE.so`: tests a backend in a shared object against the rules.
  *
- * Each rule runs in a process of its own, with an empty directory as its home: so a backend that crashes,
- * hangs or scribbles over memory breaks one rule and not the report. What a rule came to travels back through a
- * pipe; a process that ends without a word has crashed in it. What is printed meanwhile goes into another pipe: on
- * standard output it would be part of the report, and of the answers of a command or of `ethos mcp`.
+ * Each rule runs in its own process with an empty home, so that a backend that crashes, hangs or corrupts memory breaks one
+ * rule and not the report. The result comes back through a pipe; a process that ends without one has crashed. What the
+ * backend prints goes into another pipe: on standard output it would corrupt the report, and the output of commands and of
+ * `ethos mcp`.
  */
 #include "conformance/command.h"
 
@@ -31,14 +31,14 @@
 #include "memory/home/ephemeral.h"
 #include "memory/provider/registry.h"
 
-#define RULE_SECONDS 60   /* after which a rule hangs, unless said otherwise */
-#define DEADLINE_MS 10000 /* what the backend is told to wait at most */
+#define RULE_SECONDS 60   /* that a rule may take, by default */
+#define DEADLINE_MS 10000 /* that the backend may wait at most */
 #define NAME_SIZE 64      /* bytes of an option's name */
-#define PRINTED_SIZE 80   /* of what it prints, so much is shown */
+#define PRINTED_SIZE 80   /* bytes of its output to show */
 
-/* ---- what is judged --------------------------------------------------------------------------- */
+/* ---- the backend ------------------------------------------------------------------------------ */
 
-/* There is one in the process: a rule knows its store by functions without an argument. */
+/* The tested backend. There is one per process, because rules open it with functions without an argument. */
 static struct {
     char path[PATH_MAX];
     struct ethos_setting settings[SECRETS_MAX_SETTINGS];
@@ -47,8 +47,8 @@ static struct {
     size_t count;
     struct backend backend;
     int seconds;                /* that a rule may take */
-    char *root;                 /* of the rule that runs */
-    char printed[PRINTED_SIZE]; /* the first that it wrote to standard output */
+    char *root;                 /* home of the running rule */
+    char printed[PRINTED_SIZE]; /* the first line that it wrote to standard output */
 } object;
 
 static struct ethos_setup setup_with(const struct ethos_host *host)
@@ -56,7 +56,7 @@ static struct ethos_setup setup_with(const struct ethos_host *host)
     return (struct ethos_setup){.host = host, .root = object.root, .deadline_ms = DEADLINE_MS};
 }
 
-/* A secret's file is relative to where the command was typed. */
+/* Files with secrets are relative to the current directory. */
 static struct secrets_given given_settings(void)
 {
     return (struct secrets_given){object.settings, object.count, object.exposed, ".", NULL};
@@ -79,7 +79,7 @@ static int open_provider(const struct ethos_host *host, struct ethos_provider **
                          error);
 }
 
-/* NAME=VALUE. What stands in a command line can be seen by everybody on the machine. */
+/* Adds an option NAME=VALUE. It counts as exposed, because everybody on the machine can see the command line. */
 static int add_option_argument(const char *text, struct ethos_error *error)
 {
     const char *equals = strchr(text, '=');
@@ -94,11 +94,11 @@ static int add_option_argument(const char *text, struct ethos_error *error)
 
 /* ---- one rule --------------------------------------------------------------------------------- */
 
-/* What a rule came to, as it travels. */
+/* The result of a rule, as it is written to the pipe. */
 struct rule_verdict {
     enum rule_result result;
-    bool provider; /* what is judged is no store */
-    bool ended;    /* by itself or by us, before it had answered */
+    bool provider; /* the backend is a provider, not a store */
+    bool ended;    /* the process ended, or was killed, without a result */
     char why[RULE_WHY_SIZE];
 };
 
@@ -107,7 +107,7 @@ static const struct conformance_subject subject = {.name = "module",
                                                    .open_provider = open_provider,
                                                    .own_revisions = true};
 
-/* Whether it can be opened at all: what comes before every rule. */
+/* Checks that the backend can be opened at all. */
 static int try_open(struct ethos_error *error)
 {
     struct ethos_provider *provider = NULL;
@@ -124,7 +124,7 @@ static int try_open(struct ethos_error *error)
     return code;
 }
 
-/* In a process of its own, from loading on. rule NULL: whether it loads and opens. */
+/* Loads the backend and runs a rule (NULL: only opens it), in its own process. */
 static void run_rule_or_open(const struct rule *rule, struct rule_verdict *out)
 {
     struct ethos_error error = {0};
@@ -146,7 +146,7 @@ static _Noreturn void run_child(const struct rule *rule, int out, int printed)
     struct rule_verdict verdict = {0};
     sigset_t none;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setpgid(0, 0); // so that whatever it starts can be ended with it
+    setpgid(0, 0); // so that processes it starts can be killed with it
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     dup2(printed, STDOUT_FILENO);
@@ -168,7 +168,7 @@ static void describe_exit(int status, bool silent, struct rule_verdict *out)
                  WEXITSTATUS(status));
 }
 
-/* Waits for what the process has to say, and ends it and what it started. False: interrupted. */
+/* Waits for the result, then kills the process and those it started. False if interrupted. */
 static bool wait_for_verdict(pid_t pid, int in, int signals, struct rule_verdict *out)
 {
     struct pollfd ready[] = {{.fd = in, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
@@ -186,14 +186,14 @@ static bool wait_for_verdict(pid_t pid, int in, int signals, struct rule_verdict
     return !interrupted;
 }
 
-/* Without waiting: what it started may have the other end yet. */
+/* Reads without waiting: processes that it started may still have the other end. */
 static void read_printed(int in)
 {
     if (!*object.printed && os_read(in, object.printed, sizeof object.printed - 1) < 0)
         object.printed[0] = 0;
 }
 
-/* The pipe for what is printed does not block: whoever prints more than it holds loses that and goes on. */
+/* The pipe for output does not block: a backend that prints more than it can buffer loses the rest. */
 static int run_in_child(const struct rule *rule, int signals, struct rule_verdict *out,
                         struct ethos_error *error)
 {
@@ -220,7 +220,7 @@ static int run_in_child(const struct rule *rule, int signals, struct rule_verdic
     return pid > 0 && !heard ? err_set(error, ETHOS_BUSY, "interrupted") : code;
 }
 
-/* With an empty home, which goes away with it. */
+/* Runs a rule with an empty home, which is removed afterwards. */
 static int run_rule(const struct rule *rule, int signals, struct rule_verdict *out,
                     struct ethos_error *error)
 {
@@ -239,11 +239,11 @@ static int run_rule(const struct rule *rule, int signals, struct rule_verdict *o
 
 struct conformance_report {
     bool json;
-    int signals;      /* becomes readable when somebody wants this to end */
+    int signals;      /* becomes readable at a signal to end */
     size_t counts[3]; /* by enum rule_result */
 };
 
-/* A backend's own words are part of it: on a terminal they must stay words. */
+/* Prints a text that may come from the backend, without control characters. */
 static void print_plain(const char *text)
 {
     struct ethos_view rest = view_str(text);
@@ -282,14 +282,14 @@ static void print_verdict(const struct conformance_report *report, const char *t
     putchar('\n');
 }
 
-/* The last rule: known when all others were tried. */
+/* The last rule, which is decided after all others. */
 static void check_printed_output(struct conformance_report *report)
 {
     struct rule_verdict verdict = {.result = *object.printed ? RULE_BROKEN : RULE_HOLDS};
     object.printed[strcspn(object.printed, "\n")] = 0;
     if (verdict.result == RULE_BROKEN)
         snprintf(verdict.why, sizeof verdict.why,
-                 "\"%s\"; that would stand in the answers of commands and break ethos mcp; use "
+                 "\"%s\"; this would be part of the output of commands and break ethos mcp; use "
                  "host->log, or standard error",
                  object.printed);
     print_verdict(report, "nothing is printed to standard output", &verdict);
@@ -333,7 +333,7 @@ static int print_summary(const struct conformance_report *report, bool provider,
     if (broken == 0)
         return ETHOS_OK;
     int code = err_set(error, ETHOS_INVALID, "%s: broken rules: %zu", name, broken);
-    return err_hint(error, code, "docs/backends.md tells what is behind them");
+    return err_hint(error, code, "docs/backends.md explains the rules");
 }
 
 static int run_all(struct conformance_report *report, struct ethos_error *error)
@@ -343,7 +343,7 @@ static int run_all(struct conformance_report *report, struct ethos_error *error)
     if (code != ETHOS_OK)
         return code;
     if (opens.result == RULE_BROKEN && opens.ended)
-        return err_set(error, ETHOS_INVALID, "%s: when it is opened: %s", object.path, opens.why);
+        return err_set(error, ETHOS_INVALID, "%s: while opening it: %s", object.path, opens.why);
     if (opens.result == RULE_BROKEN)
         return err_set(error, ETHOS_INVALID, "%s", opens.why);
     code = run_rules(report, opens.provider, error);
@@ -379,7 +379,7 @@ int conformance_serve(const struct surface_start *start, struct ethos_error *err
     report.signals = signalfd(-1, &ends, SFD_CLOEXEC);
     code = run_all(&report, error);
     fflush(stdout);
-    sigprocmask(SIG_SETMASK, &before, NULL); // and then it is delivered
+    sigprocmask(SIG_SETMASK, &before, NULL); // delivers a pending signal
     os_close(report.signals);
     return code;
 }

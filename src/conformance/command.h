@@ -1,5 +1,5 @@
 /*
- * command.h: `ethos conformance`, for main_conformance.c.
+ * command.h: the command `ethos conformance`, for main_conformance.c.
  */
 #ifndef ETHOS_CONFORMANCE_COMMAND_H
 #define ETHOS_CONFORMANCE_COMMAND_H

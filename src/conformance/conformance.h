@@ -1,13 +1,12 @@
 /*
- * conformance.h: what every backend must do, whatever is behind it.
+ * conformance.h: the conformance suite: rules that every backend must follow.
  *
- * A subject is one way to come by a store, or by a provider. The suite only looks through its own table,
- * and compares bytes and revisions; what store_ram does is right. Each rule has scopes of its own that nobody
- * wrote before, but for "global": so one may run against a database that is in use, though it leaves
- * there what it wrote.
+ * A subject is a way to open a store or a provider. The suite uses only its function table, and compares bytes and
+ * revisions; store_ram is the reference. Each rule uses new scopes, except "global", so the suite can run against a
+ * database that is in use, although it leaves behind what it wrote.
  *
- * The tests of this project run it over its stores (conformance_run), `ethos conformance` over the
- * shared object of somebody else (command.c).
+ * The tests of this project run it over its stores (conformance_run), and `ethos conformance` over shared objects
+ * (command.c).
  */
 #ifndef ETHOS_CONFORMANCE_CONFORMANCE_H
 #define ETHOS_CONFORMANCE_CONFORMANCE_H
@@ -18,7 +17,7 @@
 
 #include "conformance/rule.h"
 
-/* How allocations are made to fail: the nth from now on, 0 for none; and how many there were since. */
+/* Makes the nth allocation from now on fail (0: none), and counts allocations since. */
 struct conformance_memory {
     void (*fail_at)(unsigned long n);
     unsigned long (*count)(void);
@@ -32,21 +31,21 @@ struct conformance_subject {
     /* For a provider, instead. */
     int (*open_provider)(const struct ethos_host *host, struct ethos_provider **out_provider,
                          struct ethos_error *error);
-    void (*reset)(void); /* empties the storage while no store is open; NULL: need not be */
-    const struct conformance_memory *memory; /* NULL: what is asked of the host fails */
-    bool in_process;    /* its storage is memory of this process, which others do not see */
-    bool own_revisions; /* they are not the hashes that the stores of this project have */
+    void (*reset)(void); /* empties the storage while no store is open; NULL: not needed */
+    const struct conformance_memory *memory; /* NULL: allocations of the host fail */
+    bool in_process;                         /* its storage is memory of this process */
+    bool own_revisions; /* its revisions are not the hashes that the stores of this project use */
 };
 
-/* The rules for a store, those for a provider; NULL after the last. */
+/* The rules for stores and for providers; NULL after the last one. */
 const struct rule *conformance_rule(size_t index);
 const struct rule *conformance_provider_rule(size_t index);
 
-/* Runs one, with a store or provider of its own. */
+/* Runs a rule with its own store or provider. */
 enum rule_result conformance_check(const struct conformance_subject *subject,
                                    const struct rule *rule, char why[RULE_WHY_SIZE]);
 
-/* Runs all as one group of tests, in the Test Anything Protocol; returns how many are broken. */
+/* Runs all rules for stores, reports in the Test Anything Protocol, and returns how many are broken. */
 int conformance_run(const struct conformance_subject *subject);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * fixture.h: what the files of the conformance suite share: a store under test, calls shortened.
+ * fixture.h: what the rules share: the backend under test, and short forms of calls.
  */
 #ifndef ETHOS_CONFORMANCE_FIXTURE_H
 #define ETHOS_CONFORMANCE_FIXTURE_H
@@ -17,7 +17,7 @@
 struct fixture {
     const struct conformance_subject *subject;
     const struct ethos_host *host;
-    struct ethos_store *store; /* one of the two */
+    struct ethos_store *store; /* a store or a provider */
     struct ethos_provider *provider;
     struct ethos_text text;
     struct ethos_error error;
@@ -28,7 +28,7 @@ struct fixture {
 #define SCOPE (f->scope)
 #define OTHER_SCOPE (f->other_scope)
 
-/* ---- calls, shortened ----------------------------------------------------------------------- */
+/* ---- short forms of calls ------------------------------------------------------------------- */
 
 static inline int do_write(struct fixture *f, const char *scope, const char *key,
                            const char *expect, struct ethos_view text, char *out_revision)
@@ -54,10 +54,10 @@ static inline void put_key(struct fixture *f, const char *key, const char *text)
     assert_int_equal(do_write(f, SCOPE, key, NULL, view_str(text), NULL), ETHOS_OK);
 }
 
-/* The revision that a text has in this store. Not within a callback: it may have to write. */
+/* The revision of a text in this store. Not for callbacks: it may have to write. */
 void revision_of(struct fixture *f, const char *text, char out[ETHOS_REVISION_SIZE]);
 
-/* As far as that can be told without asking the store. */
+/* Checks a revision as far as possible without the store. */
 static inline void assert_revision(const struct fixture *f, const char *revision,
                                    struct ethos_view text)
 {
@@ -92,9 +92,9 @@ static inline void assert_absent(struct fixture *f, const char *key)
     assert_int_equal(do_read(f, SCOPE, key), ETHOS_NOTFOUND);
 }
 
-/* ---- what a store offers -------------------------------------------------------------------- */
+/* ---- optional features ---------------------------------------------------------------------- */
 
-/* Rules about a capability hold for the stores that announce it. */
+/* Ends the rule as "not offered" unless the backend has the feature. */
 static inline void require_offered(bool offered, const char *what)
 {
     if (!offered)
@@ -131,10 +131,10 @@ static inline void require_history(const struct fixture *f)
 void memory_fail_at(struct fixture *f, unsigned long n);
 unsigned long memory_count(struct fixture *f);
 
-/* Bytes of a block that the host gave lately and was not given back; 0: it is none. */
+/* The size of a block that the host allocated recently and that was not freed; 0 if it is no such block. */
 size_t memory_size(const void *block);
 
-/* Blocks of the host that were not given back. */
+/* The number of blocks of the host that were not freed. */
 long memory_blocks(void);
 
 /* Runs the body with the first, second, ... allocation failing, until `done` holds after a run. */
@@ -144,7 +144,7 @@ long memory_blocks(void);
 
 /* ---- time ----------------------------------------------------------------------------------- */
 
-/* From now on the host says that so much more time has passed, until the rule ends. */
+/* Advances the clock of the host until the rule ends. */
 void clock_forward(int64_t ms);
 
 /* ---- lists and edits ----------------------------------------------------------------------- */
@@ -203,12 +203,12 @@ extern const size_t rules_several_count;
 extern const struct rule rules_race[];
 extern const size_t rules_race_count;
 
-/* race.c: fails unless everything that several writers were told they had added is there, once. */
+/* race.c: fails unless every line that several writers added successfully is there exactly once. */
 struct race {
-    /* In a process of its own: opens something to add lines with, NULL when that fails. */
+    /* Runs in its own process: opens what `add` needs; NULL on failure. */
     void *(*open)(struct fixture *f);
     int (*add)(struct fixture *f, void *opened, const char *line);
-    const char *(*read)(struct fixture *f); /* all of the text, "" when absent */
+    const char *(*read)(struct fixture *f); /* the whole text, "" if there is none */
 };
 void race_run(struct fixture *f, const struct race *race);
 

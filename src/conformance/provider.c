@@ -1,12 +1,10 @@
 /*
- * provider.c: what every provider must do: what the host itself would do over the store in memory.
+ * provider.c: rules for providers, which must behave like the host over the store in memory.
  *
- * Both are given the same updates, and must answer with the same codes and the same bytes. A provider
- * need not take every action, and may leave every optional slot empty: then the rule is about something it
- * does not offer.
+ * Both get the same updates and must return the same codes and bytes. A provider may refuse actions and leave optional
+ * functions empty; rules about those are then "not offered".
  *
- * One that answers by meaning is not judged by what it shows of everything that was added, but by what a question
- * brings.
+ * A provider that answers by meaning need not show everything that was added, but what fits a question.
  */
 #include "conformance/fixture.h"
 #include "memory/provider/missing_slots.h"
@@ -37,7 +35,7 @@ static struct ethos_provider *open_reference(struct fixture *f)
     return reference;
 }
 
-/* ---- calls, shortened -------------------------------------------------------------------------- */
+/* ---- short forms of calls ---------------------------------------------------------------------- */
 
 static int do_sync(struct fixture *f, struct ethos_provider *provider,
                    const struct ethos_update *updates, size_t count)
@@ -63,7 +61,7 @@ static int do_one(struct fixture *f, enum ethos_action action, bool user, const 
     return do_sync(f, f->provider, &update, 1);
 }
 
-/* What the host would be given for the prompt. */
+/* The sections that the host would get for the prompt. */
 struct prefetch_answer {
     struct ethos_section sections[ETHOS_SECTIONS];
 };
@@ -86,7 +84,7 @@ static void free_shown(const struct fixture *f, struct prefetch_answer *shown)
         f->host->resize(f->host->arg, shown->sections[i].text.data, 0);
 }
 
-/* Nothing to show, be it that there is no text or an empty one. */
+/* The text of a section; "" if there is none. */
 static struct ethos_view section_text(const struct prefetch_answer *shown, size_t section)
 {
     const struct ethos_section *at = &shown->sections[section];
@@ -100,7 +98,7 @@ static void assert_same(struct ethos_view got, struct ethos_view wanted, const c
              got.data, (int)(wanted.size < 200 ? wanted.size : 200), wanted.data);
 }
 
-/* The rule is about all that was added, which one that answers by meaning need not show. */
+/* For rules that need to see everything that was added, which a provider that answers by meaning need not show. */
 static void require_all_shown(const struct fixture *f)
 {
     require_offered(!(f->provider->capabilities & ETHOS_PROVIDER_SEMANTIC),
@@ -169,7 +167,7 @@ static void test_what_somebody_keeps_is_not_shown_to_others(struct fixture *f)
 
 /* ---- generated updates ------------------------------------------------------------------------- */
 
-/* The same every time: a failure can be looked at again. */
+/* A pseudorandom number that is the same in every run, so that failures can be reproduced. */
 static unsigned pick_random(uint64_t *seed, unsigned below)
 {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
@@ -364,14 +362,14 @@ static void test_no_addition_is_lost_among_several_writers(struct fixture *f)
 /* ---- answers by meaning -------------------------------------------------------------------------- */
 
 #define FACT "The wifi password of the cabin is written on the fridge door"
-#define FACTS 40 /* that are in the way */
+#define FACTS 40 /* other facts with similar words */
 
 static void require_meaning(const struct fixture *f)
 {
     require_offered(f->provider->capabilities & ETHOS_PROVIDER_SEMANTIC, "answers by meaning");
 }
 
-/* Whether a question in a context brings the fact into MEMORY.md. */
+/* Whether prefetch with a question shows the fact in MEMORY.md. */
 static bool is_fact_found(struct fixture *f, struct ethos_context context, const char *question)
 {
     struct prefetch_answer got;
@@ -382,7 +380,7 @@ static bool is_fact_found(struct fixture *f, struct ethos_context context, const
     return found;
 }
 
-/* The fact, and then others that have words of it. */
+/* Adds the fact, then others with some of its words. */
 static void add_facts(struct fixture *f)
 {
     char text[TEXT_SIZE];
@@ -425,7 +423,7 @@ static void test_a_question_of_somebody_else_does_not_find_it(struct fixture *f)
         fail("another personality finds: %s", FACT);
 }
 
-/* Something, or nothing; what there was to say is no failure. */
+/* Both showing something and showing nothing are allowed. */
 static void test_without_a_question_something_is_shown_or_nothing(struct fixture *f)
 {
     struct ethos_context context = context_of(f);

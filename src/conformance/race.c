@@ -1,9 +1,8 @@
 /*
- * race.c: several who change one text at the same time, each in a process of its own.
+ * race.c: several processes that change one text at the same time.
  *
- * Each adds lines that nobody else adds, by reading, thinking and writing back, which is what every
- * update is. A backend that compares the revision and then writes, without anything that holds the two
- * together, answers "done" to two of them and keeps the text of one.
+ * Each adds its own lines, by reading and writing back, like every update. A backend that compares the revision and then
+ * writes, not in one step, confirms two updates and loses one of them.
  */
 #include <errno.h>
 #include <sched.h>
@@ -18,18 +17,17 @@
 #define WRITERS 4
 #define LINES 25 /* of each writer */
 #define LINE_SIZE 32
-#define PATIENCE                                                                                   \
-    20000 /* turns that a writer gives away before a line, for others that do not come */
+#define PATIENCE 20000 /* seconds that a writer waits for the others before a line */
 
-/* What each writer was told of each line, in memory that the processes share. */
+/* The code that each writer got for each line, in memory shared by the processes. */
 struct answers {
     int codes[WRITERS][LINES];
     struct ethos_error errors[WRITERS];
-    atomic_int ready;  /* how often somebody was about to add a line */
-    atomic_bool alone; /* not all of them come: nobody waits any more */
+    atomic_int ready;  /* how often a writer was about to add a line */
+    atomic_bool alone; /* a writer is missing: do not wait any more */
 };
 
-/* Before each line all of them meet: on a busy machine one might be done before the next has its turn. */
+/* Waits for the other writers before each line; otherwise, on a busy machine, they might run one after the other. */
 static void wait_for_writers(struct answers *answers, int round)
 {
     time_t until = time(NULL) + PATIENCE;
@@ -51,7 +49,7 @@ static _Noreturn void write_lines(struct fixture *f, const struct race *race, in
 {
     char byte, line[LINE_SIZE];
     void *opened = race->open(f);
-    while (read(start, &byte, 1) < 0 && errno == EINTR) // ends for all of them at once
+    while (read(start, &byte, 1) < 0 && errno == EINTR) // returns in all processes at once
         continue;
     for (int i = 0; opened && i < LINES; i++) {
         name_line(writer, i, line);
@@ -96,7 +94,7 @@ static int count_line_in(const char *text, const char *line)
     return count;
 }
 
-/* Done is there once; refused is not there. */
+/* Checks that confirmed lines are there once, and refused ones are not. */
 static void check_answers(const char *text, const struct answers *answers)
 {
     char line[LINE_SIZE], lost[LINE_SIZE] = "";

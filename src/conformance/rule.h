@@ -1,5 +1,5 @@
 /*
- * rule.h: a rule is a function that looks at one property of a backend and returns.
+ * rule.h: a rule is a function that checks one property of a backend.
  */
 #ifndef ETHOS_CONFORMANCE_RULE_H
 #define ETHOS_CONFORMANCE_RULE_H
@@ -17,7 +17,7 @@ struct rule {
 
 #define RULE(function) RULE_NAMED(#function, function)
 
-/* A rule whose name is not that of its function: people know it by this one. */
+/* A rule with another name than its function, because that name is printed. */
 #define RULE_NAMED(name, function)                                                                 \
     {                                                                                              \
         name, function                                                                             \
@@ -25,7 +25,7 @@ struct rule {
 
 enum rule_result { RULE_HOLDS, RULE_NOT_OFFERED, RULE_BROKEN };
 
-/* Runs it; why tells what is broken or not offered, and is "" otherwise. One at a time. */
+/* Runs a rule, one at a time; `why` is what is broken or not offered, else "". */
 enum rule_result rule_run(const struct rule *rule, struct fixture *fixture,
                           char why[RULE_WHY_SIZE]);
 

@@ -1,5 +1,5 @@
 /*
- * store.c: what every store must do, whatever is behind it.
+ * store.c: rules for every store: reading, writing, listing, updates, operation ids, and memory.
  */
 #include "conformance/fixture.h"
 
@@ -316,7 +316,7 @@ static void test_many_keys(struct fixture *f)
 
 /* ---- update --------------------------------------------------------------------------------- */
 
-/* What the callback answers, per key, and what it saw. */
+/* What the callback decides for each key, and what it must see. */
 struct script {
     struct fixture *fixture;
     struct {
@@ -495,7 +495,7 @@ static void test_update_of_many_keys(struct fixture *f)
 
 /* ---- operation ids -------------------------------------------------------------------------- */
 
-/* One key that is asked for under an operation id; edit starts anew each time. */
+/* Updates one key with an operation id. */
 static int do_once(struct fixture *f, const char *scope, const char *id, const char *digest,
                    struct ethos_edit *edit, struct script *script)
 {
@@ -692,7 +692,7 @@ static void test_running_out_of_memory_changes_nothing(struct fixture *f)
     }
 }
 
-/* Whatever a handle does from its opening to its end, well or not. */
+/* Uses another handle from opening to closing, with calls that succeed and fail. */
 static void use_another(struct fixture *f)
 {
     struct ethos_store *first = f->store;
@@ -711,7 +711,7 @@ static void use_another(struct fixture *f)
 
 static void test_a_handle_gives_back_what_it_took(struct fixture *f)
 {
-    use_another(f); // what is made once for all of them
+    use_another(f); // allocates what all handles share
     long before = memory_blocks();
     use_another(f);
     assert_int_equal(memory_blocks(), before);

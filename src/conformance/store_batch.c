@@ -1,22 +1,22 @@
 /*
- * store_batch.c: several updates handed over at once are what they are one after the other.
+ * store_batch.c: rules for batches: several updates at once have the effect of one after the other.
  *
- * Where a store has no batch, store_batch makes updates of it: the rules hold all the same.
+ * For a store without batches, store_batch runs single updates, so the rules hold for it, too.
  */
 #include "conformance/fixture.h"
 
 #define MOST 200
 
-/* ---- updates, shortened --------------------------------------------------------------------- */
+/* ---- short forms of updates ----------------------------------------------------------------- */
 
-/* What one update does: adds text to its keys (NULL: drops them), or is refused. */
+/* One update: it adds text to its keys (NULL: deletes them), or is refused. */
 struct turn {
     const char *keys[3]; /* up to two, ended by NULL */
     const char *text;
     const char *op_id, *digest; /* or NULL */
     const char *expect;         /* the text its first key must have, "-" for none; NULL: any */
     bool keeps;
-    int asked; /* how often */
+    int asked; /* how often its callback was called */
     struct ethos_edit edits[2];
     char texts[2][16384];
     struct ethos_origin origin;
@@ -55,7 +55,7 @@ static void prepare_call(struct turn *turn, struct ethos_edit_call *call)
                                      &turn->origin, &turn->error, ETHOS_INTERNAL};
 }
 
-/* Hands them over; codes[i] is what became of each. The old texts stay until free_turns(). */
+/* Runs the updates as a batch; codes[i] is the code of each. The old texts are valid until free_turns(). */
 static void hand_over(struct fixture *f, struct turn *turns, size_t count, int *codes)
 {
     struct ethos_edit_call calls[MOST];
@@ -194,8 +194,8 @@ static void test_each_operation_id_of_a_batch_is_remembered(struct fixture *f)
 /* ---- how long an operation id is remembered ------------------------------------------------- */
 
 /*
- * So many operations of one letter each, many at once; ids of later calls come before those of earlier ones,
- * which is quick for a store that keeps them in a list.
+ * Runs so many small operations, in batches. Ids of later calls sort before those of earlier ones, which is fast for a
+ * store with a sorted list.
  */
 static void do_others(struct fixture *f, unsigned count)
 {
@@ -217,7 +217,7 @@ static void do_others(struct fixture *f, unsigned count)
     }
 }
 
-/* Does it, lets something happen, and does it again: that must change nothing. */
+/* Runs an operation, lets time and other operations pass, and repeats it: that must change nothing. */
 static void assert_remembered(struct fixture *f, int64_t later_ms, unsigned others)
 {
     struct turn turn = {.keys = {"a.md"}, .text = "1", .op_id = "op", .digest = "d"};
@@ -242,7 +242,7 @@ static void test_an_old_operation_id_is_remembered_among_few(struct fixture *f)
     assert_remembered(f, 2 * ETHOS_OPID_DAYS * INT64_C(86400000), 600);
 }
 
-/* A store that takes one at a time is spared the whole number. */
+/* A store without batches gets fewer operations. */
 static void test_a_recent_operation_id_is_remembered_among_many(struct fixture *f)
 {
     require_once(f);
@@ -412,7 +412,7 @@ static void test_without_memory_each_update_is_done_or_not(struct fixture *f)
     }
 }
 
-/* The changes of one update, and of no other, share a group; a store may tell nothing of it. */
+/* Changes of one update share a group with no other update. A store need not record groups. */
 struct groups {
     uint64_t group[8], size[8];
     size_t count;

@@ -1,13 +1,11 @@
 /*
- * store_history.c: what every store that keeps history or conflict copies must do.
- *
- * Rules about a capability hold for the stores that announce it.
+ * store_history.c: rules for stores with history, purge or conflict copies.
  */
 #include "conformance/fixture.h"
 
 /* ---- history -------------------------------------------------------------------------------- */
 
-/* What a walk met, newest first. */
+/* The changes of a history, newest first. */
 struct walked {
     size_t count;
     struct {
@@ -217,7 +215,7 @@ static void test_large_versions_are_readable(struct fixture *f)
     free(text);
 }
 
-/* ---- forgetting ----------------------------------------------------------------------------- */
+/* ---- purge ---------------------------------------------------------------------------------- */
 
 static int do_purge(struct fixture *f, const char *needle, int dry_run, struct ethos_purge *out)
 {
@@ -227,7 +225,7 @@ static int do_purge(struct fixture *f, const char *needle, int dry_run, struct e
         NULL, out, &f->error);
 }
 
-/* Each change starts where the one before it ended, and the last one ends in the text. */
+/* Checks that each change starts at the revision of the previous one, and the last one ends at the current text. */
 static void assert_chain(struct fixture *f, const char *key)
 {
     struct walked walked;

@@ -1,12 +1,12 @@
 /*
- * store_import_commits.c: what every store that takes over the changes of another one must do.
+ * store_import_commits.c: rules for stores that import changes of another store.
  */
 #include "conformance/fixture.h"
 
 #define TIME_MS INT64_C(1700000000000)
 #define MOST 8
 
-/* Rows that follow one another, and the text of each key in the end. */
+/* Consecutive changes, and the final text of each key. */
 struct imported_commit {
     struct ethos_row rows[MOST];
     char revisions[MOST][2][ETHOS_REVISION_SIZE];
@@ -35,7 +35,7 @@ static void set_edit(struct imported_commit *graft, const char *key, const char 
         hash_revision(edit->text, edit->revision);
 }
 
-/* A change of a key from one text (NULL: none) to another. */
+/* Adds a change of a key from one text (NULL: none) to another. */
 static void add_commit_row(struct imported_commit *graft, uint64_t number, const char *key,
                            const char *before, const char *after)
 {

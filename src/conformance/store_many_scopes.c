@@ -1,11 +1,11 @@
 /*
- * store_many_scopes.c: what every store must do that is asked about several scopes at once.
+ * store_many_scopes.c: rules for reading texts of several scopes at once, and for listing scopes.
  */
 #include "conformance/fixture.h"
 
 /* ---- gather --------------------------------------------------------------------------------- */
 
-/* Of a store that cannot, one read after the other: the rules hold all the same. */
+/* For a store without gather, texts are read one by one, so the rules hold for it, too. */
 static int do_read_many(struct fixture *f, unsigned flags, struct ethos_section *sections,
                         size_t count)
 {
@@ -80,7 +80,7 @@ static void test_gathering_without_memory_says_so(struct fixture *f)
 
 /* ---- scopes --------------------------------------------------------------------------------- */
 
-/* Those of this fixture: there may be others. */
+/* The scopes of this fixture; the store may have others. */
 struct walked_scopes {
     const struct fixture *fixture;
     size_t count, all;

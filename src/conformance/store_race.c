@@ -1,5 +1,5 @@
 /*
- * store_race.c: several who update one text of a store at the same time.
+ * store_race.c: the rule about concurrent updates of one text in a store.
  */
 #include "conformance/fixture.h"
 
@@ -44,7 +44,7 @@ static const char *race_read(struct fixture *f)
     return do_read(f, SCOPE, KEY) == ETHOS_OK ? f->text.data : "";
 }
 
-/* Whether another handle sees what this one wrote; who promises durability must. */
+/* Whether other handles see what this one wrote. A durable store must. */
 static bool is_shared(struct fixture *f)
 {
     struct ethos_store *first = f->store;

@@ -1,5 +1,5 @@
 /*
- * suite.c: the rules as a whole: each gets a store of its own, and scopes that nobody wrote before.
+ * suite.c: runs the rules, each with its own store and new scopes.
  */
 #include <stdatomic.h>
 
@@ -9,9 +9,9 @@
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-#define GIVEN 256 /* blocks that are remembered, the latest */
+#define GIVEN 256 /* recent allocations that are remembered */
 
-/* What stores are opened with: the usual host, whose memory can run out. */
+/* The host for the stores: the default one, whose allocations can be made to fail. */
 static atomic_ulong asked, failing;
 static atomic_long blocks;
 static struct {
@@ -80,7 +80,7 @@ unsigned long memory_count(struct fixture *f)
 
 /* ---- time ----------------------------------------------------------------------------------- */
 
-static _Atomic int64_t later_ms; /* by which the clock of the host goes ahead */
+static _Atomic int64_t later_ms; /* added to the clock of the host */
 
 static int64_t now_ms(void *arg)
 {

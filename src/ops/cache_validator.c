@@ -1,5 +1,5 @@
 /*
- * cache_validator.c: what a result was made from, for surfaces that keep the answer.
+ * cache_validator.c: what a result was made from, for surfaces that cache it.
  */
 #include "ops/cache_validator.h"
 
@@ -12,8 +12,8 @@
 struct op_validator {
     struct service_seen seen;
     int64_t day;             /* -1: any */
-    bool guarded;            /* what of it is shown depends on the decisions of the owner, */
-    struct home_stamp shown; /* which were these */
+    bool guarded;            /* depends on the lines that the owner allows, */
+    struct home_stamp shown; /* as of this stamp of their file */
 };
 
 struct op_validator *validator_new(const struct service_seen *seen, int64_t day)

@@ -1,5 +1,5 @@
 /*
- * key_limits.c: what a limited key may do, and whose.
+ * key_limits.c: which operations a limited API key may run, and for whom.
  */
 #include "ops/key_limits.h"
 
@@ -18,11 +18,11 @@ static const char personality_kind[] = "personality", user_kind[] = "user",
 /* ---- the operations -------------------------------------------------------------------------- */
 
 enum {
-    OF_TURN = 0,         /* reaches the scopes of its turn, and those that arguments name */
+    OF_TURN = 0,         /* uses the scopes of its turn, and those that arguments name */
     OF_PERSONALITY = 1,  /* the argument "id" is a personality */
     OF_USER = 2,         /* the argument "id" is a user */
-    OF_SESSION_LIST = 4, /* conversations, of one personality */
-    OF_SESSION = 8,      /* one conversation, which the result tells of */
+    OF_SESSION_LIST = 4, /* lists conversations of one personality */
+    OF_SESSION = 8,      /* returns one conversation */
 };
 
 static const struct limited_op {
@@ -75,7 +75,7 @@ static const struct limited_op {
     {"workspaces.list", OF_TURN},
     {"sessions.list", OF_SESSION_LIST},
     {"sessions.get", OF_SESSION},
-    {"chat.send", OF_TURN}, // which looks at the session itself
+    {"chat.send", OF_TURN}, // checks the session itself
     {"chat.abort", OF_TURN},
     {"meta.capabilities", OF_TURN},
 };
@@ -95,7 +95,7 @@ bool limits_is_op_known(const struct op *op)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Takes the next limit off the list. */
+/* Reads the next limit and moves *list behind it. */
 static bool next_limit(const char **list, struct ethos_view *kind, struct ethos_view *id)
 {
     size_t size = strcspn(*list, ",");
@@ -121,7 +121,7 @@ bool limits_allow(const char *only, const char *kind, const char *id)
     return !named;
 }
 
-/* The first id of a kind that is listed; "" for none. */
+/* The first id of a kind in the list; "" if there is none. */
 static void first_allowed_id(const char *only, const char *kind, char *out, size_t size)
 {
     struct ethos_view its_kind, its_id;
@@ -151,7 +151,7 @@ static int check_id(const char *only, const char *kind, const char *id, struct e
 
 /* ---- the request ------------------------------------------------------------------------------ */
 
-/* What the call does not say is the first that is listed. */
+/* If the call does not name an id, uses the first one in the list. */
 static void default_to_first_id(const char *only, const char *kind, const char **given, char *room,
                                 size_t size)
 {
@@ -171,15 +171,14 @@ static const char *workspace_id_of(const char *scope)
 static int check_context(const char *only, const struct ethos_context *context,
                          struct ethos_error *error)
 {
-    int code = check_id(only, personality_kind, context->personality, error);
-    if (code == ETHOS_OK)
-        code = check_id(only, user_kind, context->user, error);
-    if (code == ETHOS_OK && context->workspace_scope)
-        code = check_id(only, workspace_kind, workspace_id_of(context->workspace_scope), error);
-    return code;
+    TRY(check_id(only, personality_kind, context->personality, error));
+    TRY(check_id(only, user_kind, context->user, error));
+    if (!context->workspace_scope)
+        return ETHOS_OK;
+    return check_id(only, workspace_kind, workspace_id_of(context->workspace_scope), error);
 }
 
-/* Who it is for, by name: whatever the configuration says a moment later, it is the same. */
+/* Names personality, user and workspace in the request, so that a later change of settings cannot change them. */
 static void pin_request(const struct ethos_context *context, struct limits *out)
 {
     snprintf(out->personality, sizeof out->personality, "%s", context->personality);
@@ -200,7 +199,7 @@ static bool is_scope_of_context(const struct ethos_context *context, const char 
            (context->workspace_scope && strcmp(scope, context->workspace_scope) == 0);
 }
 
-/* A scope of the turn, or of a kind that has ids and allows this one: what all share is not of one of them. */
+/* Allows scopes of the turn, and scopes of a limitable kind with an allowed id; not scopes that all share. */
 static int check_scope(const char *only, const struct ethos_context *context, const char *given,
                        struct ethos_error *error)
 {
@@ -226,40 +225,32 @@ static int check_scope(const char *only, const struct ethos_context *context, co
     }
 }
 
-/* Every member "scope" of what an argument holds: the updates of a sync. */
+/* Checks every member "scope" in an argument, such as those of the updates of a sync. */
 static int check_scopes(const char *only, const struct ethos_context *context, const json_t *value,
                         struct ethos_error *error)
 {
     const char *name;
     json_t *member;
     size_t index;
-    int code = ETHOS_OK;
-    json_array_foreach ((json_t *)value, index, member) {
-        if (code == ETHOS_OK)
-            code = check_scopes(only, context, member, error);
-    }
-    json_object_foreach ((json_t *)value, name, member) {
-        if (code == ETHOS_OK && strcmp(name, "scope") == 0 && json_is_string(member))
-            code = check_scope(only, context, json_string_value(member), error);
-        else if (code == ETHOS_OK)
-            code = check_scopes(only, context, member, error);
-    }
-    return code;
+    json_array_foreach ((json_t *)value, index, member)
+        TRY(check_scopes(only, context, member, error));
+    json_object_foreach ((json_t *)value, name, member)
+        TRY(strcmp(name, "scope") == 0 && json_is_string(member)
+                ? check_scope(only, context, json_string_value(member), error)
+                : check_scopes(only, context, member, error));
+    return ETHOS_OK;
 }
 
-/* A text that is JSON is looked into; what cannot be read is refused. */
+/* Checks a text that is JSON. Invalid JSON is refused. */
 static int check_json(const char *only, const struct ethos_context *context, const json_t *text,
                       struct ethos_error *error)
 {
-    json_t *value = NULL;
+    json_auto_t *value = NULL;
     if (!json_is_string(text))
         return ETHOS_OK;
-    int code = json_parse(view_of(json_string_value(text), json_string_length(text)), "updates",
-                          &value, error);
-    if (code == ETHOS_OK)
-        code = check_scopes(only, context, value, error);
-    json_decref(value);
-    return code;
+    TRY(json_parse(view_of(json_string_value(text), json_string_length(text)), "updates", &value,
+                   error));
+    return check_scopes(only, context, value, error);
 }
 
 static int check_argument_ids(const struct limited_op *row, const struct op_call *call,
@@ -270,22 +261,20 @@ static int check_argument_ids(const struct limited_op *row, const struct op_call
                                          {"user", user_kind},
                                          {"userId", user_kind}};
     const char *only = call->only, *about = op_string(call, "about");
-    const json_t *updates = json_object_get(call->args, "updates");
-    int code = check_scopes(only, context, call->args, error);
-    if (code == ETHOS_OK && about && strcmp(about, "everywhere") == 0)
-        code = check_scope(only, context, "global", error);
-    if (code == ETHOS_OK && updates)
-        code = check_json(only, context, updates, error);
-    for (size_t i = 0; code == ETHOS_OK && i < sizeof ids / sizeof *ids; i++)
+    TRY(check_scopes(only, context, call->args, error));
+    if (about && strcmp(about, "everywhere") == 0)
+        TRY(check_scope(only, context, "global", error));
+    TRY(check_json(only, context, json_object_get(call->args, "updates"), error));
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         if (op_string(call, ids[i][0]))
-            code = check_id(only, ids[i][1], op_string(call, ids[i][0]), error);
-    if (code == ETHOS_OK && (row->how & (OF_PERSONALITY | OF_USER)) && op_string(call, "id"))
-        code = check_id(only, row->how & OF_USER ? user_kind : personality_kind,
-                        op_string(call, "id"), error);
-    return code;
+            TRY(check_id(only, ids[i][1], op_string(call, ids[i][0]), error));
+    if (!(row->how & (OF_PERSONALITY | OF_USER)) || !op_string(call, "id"))
+        return ETHOS_OK;
+    return check_id(only, row->how & OF_USER ? user_kind : personality_kind, op_string(call, "id"),
+                    error);
 }
 
-/* Which person said something, and for which workspace, is not recorded with every conversation. */
+/* Not every conversation records its user and workspace, so those limits exclude conversations. */
 static int check_sessions(const char *only, struct limits *out, struct ethos_error *error)
 {
     if (!limits_allow(only, user_kind, NULL) || !limits_allow(only, workspace_kind, NULL))
@@ -296,41 +285,40 @@ static int check_sessions(const char *only, struct limits *out, struct ethos_err
     return out->args ? ETHOS_OK : err_nomem(error);
 }
 
-/* ---- in and out -------------------------------------------------------------------------------- */
+/* ---- before and after a call -------------------------------------------------------------------- */
 
 static int check_request(const struct limited_op *row, const struct op_call *call,
                          const struct ethos_turn *turn, struct limits *out,
                          struct ethos_error *error)
 {
     const struct ethos_context *context = ethos_turn_context(turn);
-    int code = check_context(call->only, context, error);
-    if (code == ETHOS_OK)
-        code = check_argument_ids(row, call, context, error);
+    TRY(check_context(call->only, context, error));
+    TRY(check_argument_ids(row, call, context, error));
     pin_request(context, out);
-    if (code == ETHOS_OK && (row->how & (OF_SESSION_LIST | OF_SESSION)))
-        code = check_sessions(call->only, out, error);
+    if (row->how & (OF_SESSION_LIST | OF_SESSION))
+        TRY(check_sessions(call->only, out, error));
     if (row->how & OF_SESSION)
         json_object_del(out->args, "personalityId");
-    return code;
+    return ETHOS_OK;
 }
 
 int limits_enter(const struct op *op, const struct op_call *call, struct limits *out,
                  struct ethos_error *error)
 {
-    struct ethos_turn *turn;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
     const struct limited_op *row = find_limited_op(op);
     const char *only = call->only;
     *out = (struct limits){.call = *call, .request = *call->request};
     out->args = json_copy((json_t *)call->args);
     out->call.request = &out->request;
     out->call.args = out->args;
-    out->call.again = false; // who asks the same next may not be limited the same
+    out->call.again = false; // the next caller may have other limits
     if (!out->args)
         return err_nomem(error);
     if (!row)
         return err_set(error, ETHOS_DENIED, "%s: not for a limited key", op->name);
     struct ethos_request *request = &out->request;
-    request->no_global = true; // what all share is not of one of them
+    request->no_global = true; // the global scope belongs to everybody
     default_to_first_id(only, personality_kind, &request->personality, out->personality,
                         sizeof out->personality);
     if (!request->platform_user)
@@ -342,23 +330,17 @@ int limits_enter(const struct op *op, const struct op_call *call, struct limits 
         snprintf(out->workspace, sizeof out->workspace, "workspace:%s", id);
         request->workspace = out->workspace;
     }
-    int code = request->personality ? check_id(only, personality_kind, request->personality, error)
-                                    : ETHOS_OK;
-    if (code == ETHOS_OK && request->user)
-        code = check_id(only, user_kind, request->user, error);
-    if (code == ETHOS_OK && request->workspace &&
-        strncmp(request->workspace, "workspace:", 10) == 0)
-        code = check_id(only, workspace_kind, request->workspace + 10, error);
-    if (code == ETHOS_OK)
-        code = ethos_turn_new(call->ethos, request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = check_request(row, call, turn, out, error);
-    ethos_turn_free(turn);
-    return code;
+    if (request->personality)
+        TRY(check_id(only, personality_kind, request->personality, error));
+    if (request->user)
+        TRY(check_id(only, user_kind, request->user, error));
+    if (request->workspace && strncmp(request->workspace, "workspace:", 10) == 0)
+        TRY(check_id(only, workspace_kind, request->workspace + 10, error));
+    TRY(ethos_turn_new(call->ethos, request, &turn, error));
+    return check_request(row, call, turn, out, error);
 }
 
-/* Whoever else wrote in a memory that people share is not named. */
+/* Removes the names of users that the key is not for. */
 static void hide_users(const char *only, json_t *value)
 {
     const char *name;
@@ -376,7 +358,7 @@ static void hide_users(const char *only, json_t *value)
     }
 }
 
-/* One of somebody else is as if it were not; so is a name that begins the ids of several. */
+/* A conversation of another personality is reported as not found, as is an ambiguous name. */
 static int check_session(const struct limits *limits, int code, const json_t *found,
                          struct ethos_error *error)
 {

@@ -1,6 +1,6 @@
 /*
- * local_commands.c: rows of commands that a surface carries out itself; they stand in the table so that help,
- * completion and the manual know them.
+ * local_commands.c: rows of commands that a surface implements itself. They are in the table for help, completion and
+ * the manual.
  */
 #include "core/agents/agents.h"
 #include "ops/tables.h"
@@ -20,7 +20,7 @@ static const struct op_arg mcp_args[] = {
     {"team", OP_TEXT, 0, NULL, "NAME", "also the memory of this team"},
     ARG_END};
 
-/* Nothing is required: a hook that was set up wrongly must not break its agent. */
+/* No argument is required, because a wrongly installed hook must not break its agent. */
 static const struct op_arg hook_args[] = {
     {"agent", OP_TEXT, OP_POSITIONAL, NULL, "AGENT", AGENTS},
     {"event", OP_TEXT, OP_POSITIONAL, NULL, "EVENT", "the event, as the agent names it"},

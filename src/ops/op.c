@@ -1,5 +1,5 @@
 /*
- * op.c: walking the table, checking arguments, small JSON.
+ * op.c: the operation table, checking of arguments, running operations, and helpers for their results.
  */
 #include "ops/op.h"
 
@@ -120,7 +120,7 @@ static int check_choice(const struct op_arg *arg, struct ethos_view value,
     return err_hint(error, code, "use %s", words);
 }
 
-/* A name with a NUL in it would be read as another name. Content arrives with OP_STDIN. */
+/* A name with a NUL would be read as another name. Content, which has OP_STDIN, may contain NUL. */
 static int check_text(const struct op_arg *arg, struct ethos_view value, struct ethos_error *error)
 {
     if ((arg->flags & OP_STDIN) || !memchr(value.data, 0, value.size))
@@ -133,7 +133,8 @@ static int check_time(const struct op_arg *arg, struct ethos_view value, struct 
     int64_t ms;
     if (clock_parse(value, 0, false, &ms, NULL))
         return ETHOS_OK;
-    int code = err_set(error, ETHOS_INVALID, "%s: '%.*s' is no time", arg->name, VIEW_ARG(value));
+    int code = err_set(error, ETHOS_INVALID, "%s: '%.*s' is not a valid time", arg->name,
+                       VIEW_ARG(value));
     return err_hint(error, code, "use 30m, 12h, 7d, 2w, 2026-11-15 or 2026-11-15T08:30");
 }
 
@@ -168,11 +169,8 @@ static int check_argument(const struct op_arg *arg, const json_t *value, struct 
         return check_single_value(arg, value, error);
     if (!json_is_array(value))
         return err_set(error, ETHOS_INVALID, "%s: must be an array", arg->name);
-    json_array_foreach (value, index, item) {
-        int code = check_single_value(arg, item, error);
-        if (code != ETHOS_OK)
-            return code;
-    }
+    json_array_foreach (value, index, item)
+        TRY(check_single_value(arg, item, error));
     return ETHOS_OK;
 }
 
@@ -192,9 +190,8 @@ static int check_arguments(const struct op *op, const json_t *args, struct ethos
         bool said = given || (value && (arg->flags & OP_NULL));
         if (!said && (arg->flags & OP_REQUIRED))
             return err_set(error, ETHOS_INVALID, "%s: missing %s", op->name, arg->name);
-        int code = given ? check_argument(arg, value, error) : ETHOS_OK;
-        if (code != ETHOS_OK)
-            return code;
+        if (given)
+            TRY(check_argument(arg, value, error));
     }
     const char *name;
     json_t *value;
@@ -209,24 +206,21 @@ int op_run(const struct op *op, struct op_call *call, struct op_result *result,
            struct ethos_error *error)
 {
     if (!call->args)
-        return err_nomem(error); // an argument was lost on the way here
-    int code = check_arguments(op, call->args, error);
-    if (code == ETHOS_OK)
-        code = op->run(call, result, error);
-    return code == ETHOS_OK && call->guarded ? sanitize_result(call->ethos, result, error) : code;
+        return err_nomem(error); // the surface could not build the arguments
+    TRY(check_arguments(op, call->args, error));
+    TRY(op->run(call, result, error));
+    return call->guarded ? sanitize_result(call->ethos, result, error) : ETHOS_OK;
 }
 
-/* Whatever it found that is of others is not in the result. */
+/* Runs an operation for a limited key, and discards results that the key must not see. */
 static int run_limited(const struct op *op, struct op_call *call, struct op_result *result,
                        struct ethos_error *error)
 {
     struct limits limits;
     if (!call->only || !call->request || !call->ethos)
-        return err_set(error, ETHOS_DENIED, "%s: its limits are not known", op->name);
-    int code = call->args ? check_arguments(op, call->args, error) : err_nomem(error);
-    if (code != ETHOS_OK)
-        return code;
-    code = limits_enter(op, call, &limits, error);
+        return err_set(error, ETHOS_DENIED, "%s: the limits of the key are not known", op->name);
+    TRY(call->args ? check_arguments(op, call->args, error) : err_nomem(error));
+    int code = limits_enter(op, call, &limits, error);
     if (code == ETHOS_OK)
         code = limits_leave(op, &limits, op_run(op, &limits.call, result, error), result, error);
     if (code == ETHOS_DENIED || code == ETHOS_NOTFOUND) {
@@ -243,10 +237,10 @@ int op_refuse(const struct op *op, unsigned rights, struct ethos_error *error)
     if (op->right == OP_OWNER || (op->effect & OP_LOCAL))
         return err_hint(error, code, OP_OWNER_ONLY);
     if ((rights & OP_LIMITED) && !limits_is_op_known(op))
-        return err_hint(error, code, "it is not for a key that is limited with --only");
+        return err_hint(error, code, "a key that is limited with --only cannot use it");
     if ((op->effect & OP_NEVER_AGENT) && (rights & OP_AGENT))
         return err_hint(error, code, "a person has to decide");
-    return err_hint(error, code, "it needs the right %s", op_right_name(op->right));
+    return err_hint(error, code, "the right %s is required", op_right_name(op->right));
 }
 
 int op_run_as(const struct op *op, unsigned rights, struct op_call *call, struct op_result *result,
@@ -268,7 +262,7 @@ int op_run_as(const struct op *op, unsigned rights, struct op_call *call, struct
                                    : op_run(op, call, result, error);
     if (redacted && code == ETHOS_OK && result->json)
         op_json_put(&result->json, "warning",
-                    json_string("the text had a secret; what stands for it was written"));
+                    json_string("the text contained a secret, which was redacted before writing"));
     json_decref(redacted);
     return code;
 }

@@ -1,9 +1,8 @@
 /*
  * op.h: what an operation is, and how a surface calls one.
  *
- * Arguments are a JSON object, whatever the surface: op_run checks them against the row (unknown
- * names, types, choices, required ones), so no operation checks a type itself. Results are JSON; some
- * operations also give raw bytes.
+ * Arguments are a JSON object, whatever the surface. op_run checks them against the row (unknown names, types, choices,
+ * required ones), so that no operation checks a type itself. Results are JSON; some operations also return raw bytes.
  */
 #ifndef ETHOS_OPS_OP_H
 #define ETHOS_OPS_OP_H
@@ -22,18 +21,18 @@ enum op_type {
     OP_FLAG,
     OP_CHOICE,
     OP_TIME, /* clock_parse */
-    OP_VALUE /* any JSON, for the operation to look at; of rows without a command */
+    OP_VALUE /* any JSON, which the operation checks itself; only in rows without a command */
 };
 
 enum {
     OP_REQUIRED = 1,
-    OP_POSITIONAL = 2, /* on the command line: by place, in table order */
+    OP_POSITIONAL = 2, /* on the command line: by position, in table order */
     OP_STDIN = 4,      /* on the command line: "-" or nothing reads standard input */
     OP_FILE = 8,       /* on the command line: names a file whose content is the argument */
-    OP_NULL = 16,      /* null may be said, which is not leaving it out */
-    OP_REST = 32,      /* on the command line: the last one; further words belong to it */
+    OP_NULL = 16,      /* may be null, which differs from leaving it out */
+    OP_REST = 32,      /* on the command line: the last one takes all further words */
     OP_MANY = 64,      /* an array of such values; on the command line: the option repeated */
-    OP_JSON = 128,     /* the text is JSON: a surface that speaks it may take the value itself */
+    OP_JSON = 128,     /* the text is JSON; surfaces that use JSON may accept the value itself */
 };
 
 struct op_arg {
@@ -46,7 +45,7 @@ struct op_arg {
     const char *help;
 };
 
-/* Who may: the scope a key needs, or the owner at the machine. */
+/* Who may run an operation: callers with a scope, or only the owner on the machine itself. */
 enum op_right {
     OP_MEMORY_READ,
     OP_MEMORY_WRITE,
@@ -54,9 +53,9 @@ enum op_right {
     OP_SESSIONS_WRITE,
     OP_PERSONALITIES_READ,
     OP_CHAT_SEND,
-    OP_STORE, /* the texts themselves: another machine that keeps its memory here */
+    OP_STORE, /* all texts: another machine that stores its memory here */
     OP_OWNER,
-    OP_ANYBODY /* whoever was let in, whatever the rights */
+    OP_ANYBODY /* every authenticated caller */
 };
 
 /* A set of rights: a bit for each. */
@@ -66,46 +65,45 @@ enum op_right {
 #define OP_RIGHTS_AGENT                                                                            \
     (OP_RIGHTS_READ | OP_RIGHT(OP_MEMORY_WRITE) | OP_RIGHT(OP_SESSIONS_WRITE) | OP_AGENT)
 
-#define OP_RIGHTS_NEVER_AGENT OP_RIGHT(OP_STORE) /* whatever an agent's key says */
+#define OP_RIGHTS_NEVER_AGENT OP_RIGHT(OP_STORE) /* ignored in the key of an agent */
 
-/* In a set of rights: it is an agent that has them, and what a person decides is not for it. */
+/* In a set of rights: the caller is an agent, which cannot make a person's decisions. */
 #define OP_AGENT (1u << 31)
 
-/* In a set of rights: they are limited to some personalities, users or workspaces (ops/key_limits.h). */
+/* In a set of rights: limited to some personalities, users or workspaces (ops/key_limits.h). */
 #define OP_LIMITED (1u << 30)
 
-/* Those that are in both; an agent's if one is, limited if one is. */
+/* The rights in both sets; an agent's if either is, and limited if either is. */
 static inline unsigned op_rights_both(unsigned a, unsigned b)
 {
     return (a & b) | ((a | b) & (OP_AGENT | OP_LIMITED));
 }
 
-/* What it does, for confirmations, dry runs and tool hints. */
+/* What an operation does, for confirmations, dry runs and tool hints. */
 enum {
     OP_WRITES = 1,
     OP_DESTRUCTIVE = 2, /* may remove or overwrite text */
     OP_IDEMPOTENT = 4,
-    OP_LOCAL = 8, /* takes a path of the machine or changes its configuration: command line only */
-    OP_SHORTHAND = 16, /* a command for people; other surfaces use the operation it stands for */
+    OP_LOCAL = 8, /* uses a path of the machine or changes its configuration: command line only */
+    OP_SHORTHAND = 16, /* a command for people; other surfaces use the operation behind it */
     OP_NO_HOME = 32,   /* needs no home: the call has no ethos */
     OP_DATABASE = 64,  /* needs the session store, which not every program has: op_is_in_program */
-    OP_QUICK = 128,    /* only reads, and little; waits for no lock */
-    OP_PRINTS = 256,   /* can give its JSON as text */
-    OP_LARGE = 512,    /* its arguments hold whole texts */
-    OP_ASKS =
-        4096, /* with a `query` it searches: no longer quick, and what was said where that is here */
+    OP_QUICK = 128,    /* reads little and waits for no lock */
+    OP_PRINTS = 256,   /* can return its JSON as text */
+    OP_LARGE = 512,    /* its arguments contain whole texts */
+    OP_ASKS = 4096,  /* searches if there is a `query`: then not quick, and in conversations, too */
     OP_FINAL = 2048, /* cannot be undone, or changes other programs: confirmed, see cli/confirm.c */
-    OP_PERSON = 1024, /* a person decides: not for an agent, whatever its rights */
+    OP_PERSON = 1024, /* a person's decision: not for agents, whatever their rights */
     OP_NEVER_AGENT = OP_PERSON | OP_FINAL
 };
 
-/* How far a long operation is, for a display; called often. */
+/* Reports the progress of a long operation; called often. */
 typedef void op_progress_fn(void *arg, uint64_t done, uint64_t total);
 
-/* Whether somebody wants a long operation to end; one that goes on later asks between its steps. */
+/* Whether a long operation should stop; asked between its steps. */
 typedef bool op_stop_fn(void *arg);
 
-/* What one that goes on and on has just done, or {sessionId, event} for the stream of a session. Borrowed. */
+/* Reports an event of a running operation, or {sessionId, event} for the stream of a session. Borrowed. */
 typedef void op_tell_fn(void *arg, const json_t *event);
 
 /* One message to the agent. Borrowed for the length of the call. */
@@ -118,10 +116,10 @@ struct op_chat_turn {
     bool dry_run;
 };
 
-/* Who runs turns of conversations, for the operations chat.*. */
+/* The agent that runs turns of conversations, for the operations chat.*. */
 struct op_chat {
     void *arg;
-    /* Returns before the turn runs; what becomes of it is told to the stream of the session. */
+    /* Returns before the turn runs; its events go to the stream of the session. */
     int (*send)(void *arg, const struct op_chat_turn *turn, struct ethos_error *error);
     void (*abort)(void *arg, const char *session);
     bool (*has_model)(void *arg, struct ethos *ethos);
@@ -129,26 +127,28 @@ struct op_chat {
 
 struct op_call {
     struct ethos *ethos; /* NULL for OP_NO_HOME */
-    const char *home;    /* as the surface was told, for OP_NO_HOME; NULL: by the environment */
+    const char *home;    /* as given to the surface, for OP_NO_HOME; NULL: by the environment */
     const struct ethos_request *request;
     const json_t *args; /* object, checked */
     bool want_json;
-    bool printed; /* of OP_PRINTS, with want_json: for surfaces that only pass the JSON on */
-    /* with want_json: where the result is texts by name, wants op_result.members, and no path among them */
+    bool
+        printed; /* with OP_PRINTS and want_json: return JSON text, for surfaces that only forward it */
+    /* with want_json: return texts by name in op_result.members, without paths, if the result is that */
     bool members;
-    bool again; /* wants op_result.again */
+    bool again; /* return a validator in op_result.again */
     bool dry_run;
-    bool whole_lists;  /* a list without a limit is shown whole: at the command line */
-    bool hurried;      /* for surfaces: a backend that is not there is not waited for */
-    bool blind;        /* who calls may not read: the answer tells nothing of what is there */
-    bool guarded;      /* a model reads the answer: secrets and instructions go, what hides shows */
-    const char *via;   /* the surface, for history */
-    const char *id;    /* of the request, where a surface gives one; else NULL */
-    const char *actor; /* who writes, for history; NULL: the owner */
-    bool no_sessions;  /* who calls may not read conversations: op_run_as */
-    const char *only;  /* limits of the caller, for op_run_as (ops/key_limits.h); NULL: none */
-    enum trust trust;  /* of what it writes; whoever runs as an agent is trusted as one at most */
-    const char *source;         /* one of the seven of the history format; NULL: "tool" */
+    bool whole_lists; /* lists without a limit are complete: on the command line */
+    bool hurried;     /* for surfaces: do not wait for an unreachable backend */
+    bool blind;       /* the caller may not read: the result must not reveal existing text */
+    bool
+        guarded; /* a model reads the result: remove secrets and instructions, show hidden characters */
+    const char *via;    /* the surface, for history */
+    const char *id;     /* of the request, where a surface gives one; else NULL */
+    const char *actor;  /* who writes, for history; NULL: the owner */
+    bool no_sessions;   /* the caller may not read conversations: op_run_as */
+    const char *only;   /* limits of the caller, for op_run_as (ops/key_limits.h); NULL: none */
+    enum trust trust;   /* of what it writes; for an agent, at most that of an agent */
+    const char *source; /* one of the seven of the history format; NULL: "tool" */
     op_progress_fn *progress;   /* or NULL */
     op_stop_fn *stopped;        /* or NULL */
     op_tell_fn *tell;           /* or NULL */
@@ -156,7 +156,7 @@ struct op_call {
     const struct op_chat *chat; /* or NULL: this program has no agent */
 };
 
-/* One of the texts by name that a result is; those of a result stand in one buffer. */
+/* A member of a result that consists of texts by name, which share one buffer. */
 #define OP_MAX_MEMBERS 10
 struct op_member {
     const char *name;
@@ -165,15 +165,15 @@ struct op_member {
 };
 
 /*
- * Where the texts of a result come from, so that a guard can leave the lines that the owner allows in one scope:
- * nobody knows; from the scope that each object names in "scope"; a block whose sections were guarded when it was
- * made, in its members and no deeper.
+ * Where the texts of a result come from, because the guard leaves lines that the owner allows in that scope: unknown;
+ * from the scope that each object names in "scope"; or from a memory block, whose direct members were guarded when it
+ * was made.
  */
 enum op_texts { OP_TEXTS_ANY, OP_TEXTS_SCOPED, OP_TEXTS_BLOCK };
 
 /*
- * json is owned, and NULL when there are members; text holds raw bytes when has_text. When printed, the JSON was appended to text, and json
- * holds no more of it than what surfaces look at: the revision. code and error tell of a partial result.
+ * json is owned, and NULL if there are members; text has raw bytes if has_text. If printed, text is the JSON, and json
+ * has only the member that surfaces need, the revision. code and error are those of a partial result.
  */
 struct op_result {
     json_t *json;
@@ -183,9 +183,9 @@ struct op_result {
     struct str text;
     bool has_text;
     bool printed;
-    enum op_texts texts_of;     /* for a guarded call: whose memory they are of */
-    bool withheld;              /* of a guarded call: something was taken out */
-    struct op_validator *again; /* owned; NULL: whether it would be the same again cannot be told */
+    enum op_texts texts_of;     /* where its texts come from, for a guarded call */
+    bool withheld;              /* in a guarded call: something was removed */
+    struct op_validator *again; /* owned; NULL if the result cannot be cached */
     int code;
     struct ethos_error error;
 };
@@ -220,33 +220,33 @@ struct op {
     op_fn *run;
 };
 
-/* Who a call writes as, for history. */
+/* The origin of what a call writes, for history. */
 struct ethos_origin op_origin(const struct op_call *call);
 
 /* All rows, as a list of arrays so that programs may add their own; both end with NULL. */
 extern const struct op *const op_tables[];
 
-/* Walks every row; start with NULL. */
+/* The next row of all tables; start with NULL. */
 const struct op *op_next(const struct op *op);
 const struct op *op_find(const char *name);
 
-/* Whether this program can run it. The others are for libexec/ethos-db. */
+/* Whether this program can run the operation. libexec/ethos-db can run the others. */
 bool op_is_in_program(const struct op *op);
 
-/* Whether an operation that searches finds more in another program: conversations, forms of words. */
+/* Whether a search finds more in another program, which also searches conversations and word forms. */
 bool op_needs_other_program(const struct op *op);
 
 /* "memory:read", ... */
 const char *op_right_name(enum op_right right);
 
-/* The right of a name that can be given to others; that of the owner cannot. */
+/* Parses the name of a right that can be granted; that of the owner cannot. */
 bool op_right_parse(struct ethos_view name, enum op_right *out);
 
-/* Whether somebody with these rights, who is not at the machine, may run it. The one place that knows. */
+/* Whether a remote caller with these rights may run the operation. The only place that decides this. */
 bool op_allowed(const struct op *op, unsigned rights);
 
-/* What is said to one that op_allowed does not let in: ETHOS_DENIED, and the hint tells who may. */
-#define OP_OWNER_ONLY "only the owner may, at the machine"
+/* The error if op_allowed is false: ETHOS_DENIED, with a hint who may run it. */
+#define OP_OWNER_ONLY "only the owner can do this, from the local machine"
 int op_refuse(const struct op *op, unsigned rights, struct ethos_error *error);
 
 /* "team:NAME", checked. */
@@ -258,17 +258,17 @@ void op_range(const struct op_arg *arg, int64_t *out_min, int64_t *out_max);
 void op_result_init(struct op_result *result);
 void op_result_release(struct op_result *result);
 
-/* Checks the arguments and runs. ETHOS_INVALID names a bad argument. */
+/* Checks the arguments and runs the operation. ETHOS_INVALID names a bad argument. */
 int op_run(const struct op *op, struct op_call *call, struct op_result *result,
            struct ethos_error *error);
 
-/* The same for somebody with these rights: ETHOS_DENIED names the one that is missing. */
+/* The same for a caller with these rights: ETHOS_DENIED names the missing one. */
 int op_run_as(const struct op *op, unsigned rights, struct op_call *call, struct op_result *result,
               struct ethos_error *error);
 
 /*
- * Whether a call would give again what it gave. Asking is cheap, and only of the handle that ran it, in a
- * process whose environment has not changed since. NULL never holds.
+ * Whether a cached result is still valid. Cheap; ask only with the handle that ran the call, in a process whose
+ * environment has not changed since. NULL is never valid.
  */
 struct op_validator;
 bool op_validator_holds(const struct op_validator *self, struct ethos *ethos);
@@ -276,35 +276,35 @@ void op_validator_free(struct op_validator *self);
 
 /* ---- for operations ------------------------------------------------------------------------ */
 
-/* Checked arguments; absent ones are the absent view, NULL, the fallback, false. */
+/* Checked arguments. Missing ones are the absent view, NULL, the fallback, or false. */
 struct ethos_view op_text(const struct op_call *call, const char *name);
 const char *op_string(const struct op_call *call, const char *name);
 int64_t op_integer(const struct op_call *call, const char *name, int64_t fallback);
 bool op_flag(const struct op_call *call, const char *name);
 int64_t op_time(const struct op_call *call, const char *name); /* ms; absent: 0 */
 
-/* Whether a date alone means its end: so for the argument "until". */
+/* Whether a date without a time means the end of the day: in the argument "until". */
 bool op_is_end_of_day(const char *name);
 
 /* Sets result->json, taking the value; NULL is "out of memory". */
 int op_return(struct op_result *result, json_t *value, struct ethos_error *error);
 
 /*
- * A result that is texts by name: they are added in order, an absent view for null and invalid UTF-8 as
- * U+FFFD, and returned as the call wants them. op_member_view is one of those that were returned.
+ * A result of texts by name: add them in order (an absent view is null, invalid UTF-8 becomes U+FFFD), then return them as
+ * the call wants them. op_member_view is the text of a returned member.
  */
 void op_member(struct op_result *result, const char *name, struct ethos_view text);
 int op_return_members(const struct op_call *call, struct op_result *result,
                       struct ethos_error *error);
 struct ethos_view op_member_view(const struct op_result *result, const struct op_member *member);
 
-/* The same for a writing operation: in a dry run, result->text is the diff and belongs to the answer. */
+/* The same for a write: in a dry run, result->text is the diff and part of the result. */
 int op_return_change(const struct op_call *call, struct op_result *result, json_t *value,
                      struct ethos_error *error);
 
 /*
- * Building a result that is whole or not at all: a step that fails frees what there is and leaves
- * NULL, which later steps keep and op_return reports. All take the value.
+ * Build JSON that is complete or NULL: a step that fails frees everything and leaves NULL, which later steps ignore and
+ * op_return reports. All take the value.
  */
 void op_json_push(json_t **array, json_t *value);
 void op_json_insert(json_t **array, size_t index, json_t *value);
@@ -315,13 +315,13 @@ json_t *op_json_string(const char *string);
 json_t *op_json_revision(const char *revision);
 json_t *op_json_time(int64_t ms); /* ISO, or null for -1 */
 
-/* To six places: of a score, what comes behind depends on the order in which an index was made. */
+/* Rounded to six places: further digits of a score depend on the order in which an index was built. */
 json_t *op_json_number(double number);
 
-/* Where a file of memory is; null when the backend has no files. */
+/* The path of a memory file; JSON null if the backend has no files. */
 json_t *op_json_path(const struct ethos_turn *turn, const char *scope, const char *key);
 
-/* The finding list of doctor. */
+/* {"code", "message", "hint"} */
 json_t *op_json_error(const struct ethos_error *error);
 
 #endif

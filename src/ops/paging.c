@@ -1,5 +1,5 @@
 /*
- * paging.c: the rows of a list that may be long.
+ * paging.c: limits, cursors and streaming of long lists.
  */
 #include "ops/paging.h"
 
@@ -15,7 +15,7 @@
 #define CURSOR_SIZE 40 /* bytes with terminator */
 #define ROW_NAME 32    /* bytes of a member's name, likewise */
 
-/* Whether all rows are wanted: neither limit nor cursor, at the command line. */
+/* Whether to list all rows: on the command line, without limit and cursor. */
 static bool should_list_all(const struct op_call *call)
 {
     return call->whole_lists && !op_integer(call, "limit", 0) && !op_string(call, "cursor");
@@ -59,17 +59,17 @@ size_t pages_limit(const struct row_pages *self, size_t page)
 int pages_refuse(struct ethos_error *error)
 {
     return err_hint(error, err_set(error, ETHOS_INVALID, "cursor: not one of this list"),
-                    "begin again without it");
+                    "start again without it");
 }
 
-/* What is no string is "". */
+/* The text of a string; "" for other values. */
 static struct ethos_view text_or_empty(const json_t *value)
 {
     const char *text = json_string_value(value);
     return text ? view_of(text, json_string_length(value)) : VIEW("");
 }
 
-/* What a cursor says of the last row of its page: its identity. */
+/* The hash of a row's identity, which a cursor contains. */
 static uint32_t row_hash(const json_t *row, const char *id, uint64_t seed)
 {
     uint64_t hash = hash_mix(seed, text_or_empty(row));
@@ -92,7 +92,7 @@ static bool parse_cursor(const char *cursor, size_t *out_count, uint32_t *out_ha
     return *out_count > 0 && strcmp(again, cursor) == 0;
 }
 
-/* The index behind the row that a cursor names; the nearest before its place if it moved. SIZE_MAX: none. */
+/* The index after the row that a cursor names, even if that row has moved. SIZE_MAX if it is gone. */
 static size_t find_cursor_row(const json_t *rows, const char *id, uint64_t seed, const char *cursor)
 {
     size_t count, found = SIZE_MAX, index;

@@ -1,5 +1,5 @@
 /*
- * redact_args.c: secrets in what an agent writes. Texts are looked at; names, and what is looked for, are not.
+ * redact_args.c: redacts secrets in what an agent writes. Names and search texts are left alone.
  */
 #include "ops/redact_args.h"
 
@@ -13,7 +13,7 @@
 #include "memory/handle.h"
 #include "memory/home/config.h"
 
-/* Members that say where or what for, and never become memory. */
+/* Whether a member becomes memory. Names of places and search texts do not. */
 static bool can_hold_secret(const char *name)
 {
     static const char *const others[] = {
@@ -32,7 +32,7 @@ struct redaction {
     bool changed, failed;
 };
 
-/* Puts a text in the place of a value, in an object or an array. */
+/* Replaces a value of an object or an array. */
 static void set_redacted(json_t *parent, const char *name, size_t index, json_t *value)
 {
     if (name)
@@ -60,7 +60,7 @@ static void redact_members(struct redaction *self, json_t *value)
     }
 }
 
-/* A text that is JSON is redacted member by member: what a rule takes must not end a string. */
+/* Redacts a text that is JSON member by member, so that it stays valid. */
 static json_t *redact_json(struct redaction *self, struct ethos_view text)
 {
     json_t *value = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, NULL);
@@ -120,8 +120,9 @@ int redact_args(const struct op *op, struct ethos *ethos, const json_t *args, js
     if (redaction.failed)
         code = err_nomem(error);
     else if (redaction.changed && mode && strcmp(mode, "block") == 0)
-        code = err_hint(error, err_set(error, ETHOS_INVALID, "%s: the text has a secret", op->name),
-                        "leave the secret out, and say where it is kept");
+        code = err_hint(error,
+                        err_set(error, ETHOS_INVALID, "%s: the text contains a secret", op->name),
+                        "leave the secret out, and write where it is stored");
     if (code == ETHOS_OK && redaction.changed)
         *out = copy;
     else

@@ -1,5 +1,5 @@
 /*
- * result_types.c: what operations give.
+ * result_types.c: the types of the operations' results.
  */
 #include "ops/result_types.h"
 

@@ -1,9 +1,7 @@
 /*
- * sanitize.c: secrets and instruction-like lines taken out of an answer, wherever in it they stand, and
- * characters that nobody would see made visible.
+ * sanitize.c: removes secrets and instruction-like lines from a result, and makes invisible characters visible.
  *
- * Operations need not know who asks: the texts of any answer are scanned on its way out, so that no
- * operation can forget it.
+ * This is applied to all texts of every result for a model, so that no operation can forget it.
  */
 #include "ops/sanitize.h"
 
@@ -18,30 +16,30 @@
 #include "memory/shown_file.h"
 #include "ops/cache_validator.h"
 
-/* A character of two bytes takes six when it is shown, longer ones grow less. */
+/* An invisible character of two bytes takes six when it is shown; longer ones grow less. */
 #define SHOWN_ROOM (3 * (size_t)ETHOS_MAX_STORE_BYTES)
 
 struct guard {
     struct ethos *ethos;
     struct op_validator *again; /* of the result, or NULL */
     struct arena arena;
-    struct str safe; /* of the string at hand: without what is withheld */
-    struct str text; /* and with everything to be seen */
+    struct str safe; /* the current text without what is withheld, */
+    struct str text; /* and with invisible characters shown */
     enum op_texts texts_of;
-    const char *scope;           /* of the text at hand, or NULL */
-    char known[ETHOS_MAX_SCOPE]; /* of these lines, that the owner allows */
+    const char *scope;           /* of the current text, or NULL */
+    char known[ETHOS_MAX_SCOPE]; /* the scope of `shown`, the lines that the owner allows */
     struct shown_lines shown;
     bool read;
-    bool found; /* something, whether it is withheld or shown */
+    bool found; /* the guard found something, even if the owner allows it */
     bool withheld, failed;
 };
 
 static bool guard_value(struct guard *guard, json_t *value);
 
-/* In place of a scope: lines that any decision allows, as those of other scopes are gone from a block. */
+/* Stands for all scopes: in a memory block, lines of scopes that do not allow them are gone already. */
 static const char any_scope[] = "";
 
-/* The lines of the scope at hand that are shown. Read only when something was found in one. */
+/* The lines that the owner allows in the current scope. They are read only when something was found. */
 static const struct shown_lines *read_allowed_lines(struct guard *guard)
 {
     if (!guard->scope)
@@ -67,12 +65,12 @@ static struct ethos_view find_visible(struct guard *guard, struct ethos_view tex
     return shown && shown->count > 0 ? scan_visible_with(text, shown, &guard->safe) : safe;
 }
 
-/* What may be shown of a text, in guard->text; false: all of it. */
+/* Puts what may be shown of a text into guard->text; false if all of it may. */
 static bool scan_visible_text(struct guard *guard, struct ethos_view text)
 {
     struct ethos_view safe = find_visible(guard, text);
     bool same = safe.data == text.data;
-    size_t mark = safe.size - view_unmarked(safe).size; // at the start of a file it hides nothing
+    size_t mark = safe.size - view_unmarked(safe).size; // a byte order mark hides nothing
     guard->withheld |= !same;
     if (same && hidden_find(safe, mark) == safe.size)
         return false;
@@ -82,7 +80,7 @@ static bool scan_visible_text(struct guard *guard, struct ethos_view text)
     return true;
 }
 
-/* Whether what is now in guard->text is all of it. */
+/* Whether guard->text is complete, that is, memory sufficed. */
 static bool is_output_whole(const struct guard *guard)
 {
     return !guard->failed && str_code(&guard->safe) == ETHOS_OK &&
@@ -100,7 +98,7 @@ static bool guard_string(struct guard *guard, json_t *string)
 static bool guard_members(struct guard *guard, json_t *object)
 {
     const char *name, *outer = guard->scope;
-    char scope[ETHOS_MAX_SCOPE]; // a copy: the member is a text as any other
+    char scope[ETHOS_MAX_SCOPE]; // a copy: the member itself is sanitized, too
     struct ethos_view own = json_view(object, "scope");
     json_t *value;
     bool ok = true, block = guard->texts_of == OP_TEXTS_BLOCK;
@@ -116,7 +114,7 @@ static bool guard_members(struct guard *guard, json_t *object)
     return ok;
 }
 
-/* Depth is what operations build, never what somebody sent. */
+/* Recursion is safe: operations build the nesting, not callers. */
 static bool guard_value(struct guard *guard, json_t *value)
 {
     size_t index;
@@ -132,7 +130,7 @@ static bool guard_value(struct guard *guard, json_t *value)
     return true;
 }
 
-/* The scope that a result of texts by name is of; NULL without memory. */
+/* The member "scope" of a result of texts by name; NULL if there is none, or when out of memory. */
 static const char *member_scope(struct guard *guard, const struct op_result *result)
 {
     for (size_t i = 0; i < result->member_count; i++)
@@ -141,7 +139,7 @@ static const char *member_scope(struct guard *guard, const struct op_result *res
     return NULL;
 }
 
-/* What is left of a member takes another place among the texts. */
+/* Appends the sanitized text of a member to the buffer and points the member to it. */
 static bool guard_member(struct guard *guard, struct op_result *result, struct op_member *member)
 {
     if (!scan_visible_text(guard, op_member_view(result, member)))

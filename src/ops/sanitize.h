@@ -1,5 +1,5 @@
 /*
- * sanitize.h: what a model may read of an answer. Private to src/ops.
+ * sanitize.h: removes from a result what a model must not read. Private to src/ops.
  */
 #ifndef ETHOS_OPS_SANITIZE_H
 #define ETHOS_OPS_SANITIZE_H
@@ -7,10 +7,9 @@
 #include "ops/op.h"
 
 /*
- * Takes secrets and instruction-like lines out of every text of a result, as prefetch does (core/memory/sanitize),
- * and sets withheld when there was one; shows what is hidden (base/text/invisible) by its number. On failure
- * nothing of the answer may be shown.
- * Lines that the owner allows are shown where the result tells whose its texts are (texts_of).
+ * Removes secrets and instruction-like lines from every text of a result, as prefetch does (core/memory/sanitize), and
+ * sets withheld if there were any; shows invisible characters (base/text/invisible) by number. Lines that the owner
+ * allows stay, if the result says where its texts come from (texts_of). On failure, nothing of the result may be shown.
  */
 int sanitize_result(struct ethos *ethos, struct op_result *result, struct ethos_error *error);
 

@@ -1,5 +1,5 @@
 /*
- * shared_handles.c: the group that the handles of a server have in common.
+ * shared_handles.c: the write group that the handles of a server share.
  */
 #include "ops/shared_handles.h"
 
@@ -54,8 +54,7 @@ void op_limit_calls(struct ethos *ethos, uint32_t call_ms)
 int shared_handles_open_once(const struct ethos_options *options, uint32_t wait_ms,
                              struct ethos **out, struct ethos_error *error)
 {
-    int code = service_open(options, NULL, out, error);
-    if (code == ETHOS_OK)
-        service_disable_retries(*out, wait_ms);
-    return code;
+    TRY(service_open(options, NULL, out, error));
+    service_disable_retries(*out, wait_ms);
+    return ETHOS_OK;
 }

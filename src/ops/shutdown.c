@@ -1,5 +1,5 @@
 /*
- * shutdown.c: signals that end a program, and the moment it has.
+ * shutdown.c: catches the signals that end a program, and gives it a moment to finish.
  */
 #include "ops/shutdown.h"
 
@@ -29,7 +29,7 @@ static void unblock_signal(int number)
     sigprocmask(SIG_UNBLOCK, &one, NULL);
 }
 
-/* In whichever thread the alarm finds. */
+/* Runs in any thread. */
 static void end_on_alarm(int alarm)
 {
     (void)alarm;
@@ -52,7 +52,7 @@ static void handle_signal(int number)
     const uint64_t one = 1;
     int before = errno;
     shutdown_after(number, SHUTDOWN_SECONDS);
-    (void)!os_write(ending.bell, &one, sizeof one); // who is woken may take longer than that
+    (void)!os_write(ending.bell, &one, sizeof one);
     errno = before;
 }
 

@@ -1,28 +1,28 @@
 /*
- * shutdown.h: a program that is asked to end (SIGINT, SIGTERM, SIGHUP) while it is in the middle of something.
+ * shutdown.h: orderly end of a program on SIGINT, SIGTERM or SIGHUP.
  *
- * It may come to a good end, but not at leisure: a server that does not answer would keep it for the rest of
- * a deadline. So there is a moment for that; after it, or when the signal comes a second time, the signal has its
- * usual effect. Whoever is killed leaves nothing half done. One process, one ending.
+ * The first signal gives the program a moment to finish, which must be short: it may be waiting for a server that does
+ * not answer. After that, or at a second signal, the signal has its usual effect. Writes are atomic, so a killed program
+ * leaves nothing half done. There is one such state per process.
  */
 #ifndef ETHOS_OPS_SHUTDOWN_H
 #define ETHOS_OPS_SHUTDOWN_H
 
 #include <stdbool.h>
 
-#define SHUTDOWN_SECONDS 1 /* for what is under way */
+#define SHUTDOWN_SECONDS 1 /* to finish what is running */
 
-/* The signal ends the process after so many seconds, or when it comes again. For handlers, too. */
+/* Lets the signal end the process after so many seconds, or when it comes again. May be called in signal handlers. */
 void shutdown_after(int number, unsigned seconds);
 
 /*
- * The first signal is noted from now on, and the process has SHUTDOWN_SECONDS unless it gives itself more. Those
- * that are ignored stay so: nohup. A descriptor that becomes readable then; -1 and errno.
+ * From now on the first signal is recorded, and the process has SHUTDOWN_SECONDS unless it calls shutdown_after. Ignored
+ * signals stay ignored (nohup). Returns a descriptor that becomes readable at the signal; -1 and errno.
  */
 int shutdown_catch_signals(void);
-int shutdown_signal(void); /* its number; 0: none came */
+int shutdown_signal(void); /* the number of the signal; 0 if there was none */
 
-/* As before. heeded: one that came has had its effect; else it has it now. */
+/* Restores the previous handlers. Unless `heeded`, a recorded signal now takes effect. */
 void shutdown_restore_signals(bool heeded);
 
 #endif

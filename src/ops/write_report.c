@@ -1,5 +1,5 @@
 /*
- * write_report.c: running what changes files, and telling what became of each.
+ * write_report.c: runs operations that change files, and reports what happened to each file.
  */
 #include "ops/write_report.h"
 
@@ -57,11 +57,11 @@ int report_require_workspace(const struct ethos_context *context, struct ethos_e
     return context->workspace_error->code;
 }
 
-#define REPORT_ROWS 1000 /* for other surfaces than the command line */
+#define REPORT_ROWS 1000 /* except on the command line, which gets all */
 
 struct write_report {
     json_t *written, *unchanged, *conflicts, *failed, *waiting, *pending, *warnings;
-    size_t rows, most; /* what became of files, and how many of them are listed */
+    size_t rows, most; /* outcomes so far, and how many of them are listed */
     json_int_t applied;
     struct str diff;
 };
@@ -117,7 +117,7 @@ static void report_init(struct write_report *report, const struct op_call *call)
     str_init(&report->diff, ETHOS_MAX_STORE_BYTES);
 }
 
-/* The report as JSON; empty lists that the contract does not name are left out. */
+/* The report as JSON; optional lists that are empty are omitted. */
 static json_t *report_json(struct write_report *report, bool dry_run)
 {
     json_t *json = json_pack("{s:I, s:O, s:O, s:O}", "applied", report->applied, "written",
@@ -156,12 +156,12 @@ static void report_release(struct write_report *report)
     str_release(&report->diff);
 }
 
-/* Something happened: give the report, with the error beside it. Nothing did: give the error. */
+/* Returns the report, with the error beside it, if there are outcomes; else the error alone. */
 static int finish_report(const struct op_call *call, struct write_report *report, int code,
                          json_t *more, struct op_result *result, struct ethos_error *error)
 {
     if (code == ETHOS_PENDING && report->rows > 0)
-        code = ETHOS_OK; // the report says so
+        code = ETHOS_OK; // the report lists what is pending
     if (code != ETHOS_OK && report->rows == 0 && json_object_size(more) == 0)
         return code;
     if (code != ETHOS_OK && report->rows == 0) {
@@ -187,7 +187,7 @@ static int finish_report(const struct op_call *call, struct write_report *report
         json = NULL;
     }
     if (!json && !call->dry_run)
-        return err_set(error, ETHOS_NOMEM, "out of memory for the report of what was done");
+        return err_set(error, ETHOS_NOMEM, "done, but out of memory for the report");
     return op_return(result, json, error);
 }
 
@@ -195,7 +195,7 @@ int report_run(report_fn *run, struct op_call *call, struct op_result *result,
                struct ethos_error *error)
 {
     struct write_report report;
-    struct ethos_turn *turn;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
     struct ethos_origin origin = op_origin(call);
     origin.op_id = op_string(call, "opId");
     const struct ethos_sync_how how = {
@@ -205,15 +205,11 @@ int report_run(report_fn *run, struct op_call *call, struct op_result *result,
         .arg = &report,
         .if_match = op_string(call, "ifMatch"),
     };
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
     report_init(&report, call);
-    json_t *more = json_object();
-    code = run(turn, call, &how, more, error);
+    json_auto_t *more = json_object();
+    int code = run(turn, call, &how, more, error);
     code = finish_report(call, &report, code, more, result, error);
-    json_decref(more);
     report_release(&report);
-    ethos_turn_free(turn);
     return code;
 }

@@ -1,12 +1,11 @@
 /*
- * write_report.h: running what changes files, and telling what became of each.
+ * write_report.h: runs operations that change files, and reports what happened to each file.
  *
  *     {"applied", "written": [...], "unchanged": [...], "conflicts": [...]}
  *
- * and where there is something to say "failed", "warnings", "queued": true with "waiting": [...] for what
- * is done when the backend can be reached again, and "status": "pending" with "id" and "pending": [{id, scope, key}]
- * for what waits for a person. Other surfaces than the command line are told of 1,000 files;
- * "more" counts the others.
+ * and optionally "failed", "warnings", "queued": true with "waiting": [...] for changes that are queued until the backend
+ * can be reached, and "status": "pending" with "id" and "pending": [{id, scope, key}] for changes that need approval.
+ * Except on the command line, at most 1,000 files are listed; "more" counts the others.
  */
 #ifndef ETHOS_OPS_WRITE_REPORT_H
 #define ETHOS_OPS_WRITE_REPORT_H
@@ -43,12 +42,12 @@
         NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
     }
 
-/* The file that the arguments name; a scope alone means the store's file there. */
+/* The file that the arguments name; a scope alone means its MEMORY.md or USER.md. */
 struct ethos_target report_target(const struct op_call *call);
 
 /*
- * The main file of each scope of the context, memory first, that of everywhere where the prompt shows it; and
- * then of each scope's tree.
+ * The main file of each scope of the context, memory first, the global one only if prompts show it; then those of the
+ * trees of these scopes.
  */
 struct report_scopes {
     struct ethos_target targets[8];
@@ -58,19 +57,19 @@ struct report_scopes {
 
 void report_scopes(struct ethos_turn *turn, struct report_scopes *out);
 
-/* Which workspace this is may not be known: the others are shown, and the reason beside them. */
+/* If the workspace cannot be determined, sets the reason as the error beside the result. */
 void report_workspace(const struct ethos_context *context, struct op_result *result);
 
-/* For what must look everywhere: the reason is the failure. */
+/* For operations that need all scopes: fails if the workspace cannot be determined. */
 int report_require_workspace(const struct ethos_context *context, struct ethos_error *error);
 
 /* ---- changing ------------------------------------------------------------------------------- */
 
-/* more: an object whose members join the report, or are all of the result beside the error of what did nothing. */
+/* Changes files. Members of `more` are added to the report; if nothing was written, they are the whole result. */
 typedef int report_fn(struct ethos_turn *turn, const struct op_call *call,
                       const struct ethos_sync_how *how, json_t *more, struct ethos_error *error);
 
-/* Runs it in a turn of the call. When something happened, the result is the report, errors beside it. */
+/* Runs it in a turn of the call, and returns the report, with the error beside it if something was written. */
 int report_run(report_fn *run, struct op_call *call, struct op_result *result,
                struct ethos_error *error);
 

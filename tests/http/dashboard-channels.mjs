@@ -61,12 +61,12 @@ await test('a gateway that does not run, then one without an owner: what to do',
     await accessible(page, 'no gateway');
     startGateway();
     await telegram.until(({ poll }) => poll, `a poll; ${log}`);
-    await reads(page, 'Nobody is the owner yet'); // by itself
+    await reads(page, 'There is no owner yet'); // by itself
     await reads(page, 'ethos_test_bot');
     await reads(page, 'Running');
     const code = run('gateway', 'owner', 'telegram', '-q').split('\n')[0];
     telegram.say(ada, code);
-    await becomes(async () => (await text(page)).includes('Nobody is the owner yet'), false);
+    await becomes(async () => (await text(page)).includes('There is no owner yet'), false);
     await reads(page, 'Owner');
     await reads(page, 'You');
 });

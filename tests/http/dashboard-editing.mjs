@@ -173,7 +173,7 @@ await test('drafts: where the browser keeps none, the window does, and says so',
     await page.addInitScript(() => { Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }; });
     await open('#/memory?edit=memory', page);
     await editor(page).fill(`${MEMORY}- only here\n`);
-    await reads(page, 'This browser keeps no drafts', '.editor-head');
+    await reads(page, 'This browser does not save drafts', '.editor-head');
     await page.getByRole('link', { name: 'Timeline' }).first().click();
     await page.locator('.page-timeline, .change-line').first().waitFor();
     await page.goBack();
@@ -183,7 +183,7 @@ await test('drafts: where the browser keeps none, the window does, and says so',
     await editor(page).waitFor();
     await page.route('**/rpc/memory/save', (route) => route.abort());
     await save(page);
-    await reads(page, 'This browser keeps no drafts', '.editor-news');
+    await reads(page, 'This browser does not save drafts', '.editor-news');
     await page.unroute('**/rpc/memory/save');
     await saveAgain(page);
     await becomes(() => text('memory'), `${MEMORY}- only here\n`);

@@ -80,7 +80,7 @@ await test('what is written while somebody looks is not written over unseen: res
     await dialog.locator('.diff-line.del').getByText('second version').waitFor();
     write('- written meanwhile\n');
     await dialog.getByRole('button', { name: 'Restore it' }).click();
-    await dialog.getByText('It changed while you looked').waitFor();
+    await dialog.getByText('It has changed in the meantime').waitFor();
     await dialog.locator('.diff-line.del').getByText('written meanwhile').waitFor();
     same(text('memory'), '- written meanwhile\n');
     await dialog.getByRole('button', { name: 'Restore it' }).click();
@@ -95,7 +95,7 @@ await test('what is written while somebody looks is not written over unseen: res
     await dialog.locator('.diff-line.add').getByText('mine version').waitFor();
     write('- theirs, and more\n');
     await dialog.getByRole('button', { name: 'Take the copy' }).click();
-    await dialog.getByText('It changed while you looked').waitFor();
+    await dialog.getByText('It has changed in the meantime').waitFor();
     await dialog.locator('.diff-line.del').getByText('theirs, and more').waitFor();
     same(text('memory'), '- theirs, and more\n');
     await dialog.getByRole('button', { name: 'Take the copy' }).click();
@@ -227,7 +227,7 @@ await test('recall: passages with what their scores are made of, and what a prom
     const numbers = (await first.locator('.recall-parts td:last-child').allTextContents()).map((text) => Number(text.replace('\u2212', '-')));
     const sum = numbers.pop();
     same(Math.abs(numbers.reduce((a, b) => a + b, 0) - sum) < 0.02 * numbers.length, true);
-    await page.locator('.recall-prompt').getByText('is in every prompt already').waitFor();
+    await page.locator('.recall-prompt').getByText('is already in every prompt').waitFor();
     await search(page, 'submarines');
     await page.getByText('Nothing was found.').waitFor();
 });

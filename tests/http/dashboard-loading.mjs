@@ -197,7 +197,7 @@ await test('who lost the cookie is told, and goes on after signing in elsewhere'
     await context.clearCookies({ name: 'ethos_auth' });
     await save(page);
     await reads(page, 'This browser is signed out', '.banner');
-    await reads(page, 'Your text is kept as a draft in this browser', '.editor-news');
+    await reads(page, 'Your text is saved as a draft in this browser', '.editor-news');
     await context.addCookies(cookies);
     await save(page);
     await becomes(() => text('memory'), `${MEMORY}- Typed before\n`);
@@ -262,12 +262,12 @@ await test('a memory that is out of reach is shown as it was known, and the page
         await route.fulfill({ response, json: body });
     });
     await page.goto(`${server.origin}/#/memory?p=default`);
-    await reads(page, 'Memory is out of reach', '.banner');
+    await reads(page, 'Memory cannot be reached', '.banner');
     await reads(page, 'Redis runs on port 6380');
     await accessible(page, 'out of reach');
     away = false;
     await bannerGoes(page);
-    await becomes(() => page.getByText('out of reach').count(), 0);
+    await becomes(() => page.getByText('cannot be reached').count(), 0);
 });
 
 await test('a change that could not be read at once is shown when it can be', async () => {

@@ -57,6 +57,7 @@ run('sessions', 'append', 'src/lease.c:42: renew()', '--role', 'tool_result', '-
 
 export const server = await serve(home);
 export const browser = await chromium.launch({ executablePath: CHROMIUM, args: process.getuid() === 0 ? ['--no-sandbox'] : [] });
+const failed = []; // requests without an answer, since the test began
 export const away = [], trouble = []; // requests that left the origin; what the browser reported
 const traffic = new WeakMap(); // context -> {open: requests without an answer, count, streams: that stand}
 
@@ -82,7 +83,7 @@ async function newContext(options) {
     traffic.set(made, state);
     const ended = (request) => { state.open.delete(request); state.streams.delete(request); };
     made.on('requestfinished', ended);
-    made.on('requestfailed', ended);
+    made.on('requestfailed', (request) => { ended(request); failed.push(`${request.url()}: ${request.failure()?.errorText}`); });
     made.on('response', (response) => { if (isStream(response.request()) && response.ok()) state.streams.add(response.request()); });
     made.on('request', (request) => {
         state.count++;
@@ -124,7 +125,7 @@ async function leave(one) {
 async function whatIsSeen() {
     const pages = browser.contexts().flatMap((one) => one.pages());
     const texts = pages.map((page) => page.locator('body').innerText({ timeout: 5000 }).catch((error) => error.message));
-    return (await Promise.all(texts)).map((seen, i) => `---- ${pages[i].url()}\n${seen.slice(0, 2000)}`).join('\n');
+    return [...failed, ...(await Promise.all(texts)).map((seen, i) => `---- ${pages[i].url()}\n${seen.slice(0, 2000)}`)].join('\n');
 }
 
 /** A test. With ONLY=pattern, those whose name matches it. */
@@ -132,6 +133,7 @@ export async function test(name, body) {
     if (!new RegExp(process.env.ONLY ?? '').test(name)) return;
     await runTest(name, async () => {
         writeFiles();
+        failed.length = 0;
         context = watch(await newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true, storageState: { cookies, origins: [] } }));
         try {
             await body();

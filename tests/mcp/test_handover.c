@@ -297,7 +297,7 @@ static void test_without_the_other_program_a_tool_says_so(void **state)
     copy_program(world, "alone/bin/ethos", program);
     try_without(
         world, program,
-        "/alone/libexec/ethos-db: No such file or directory; ethos is more than one program");
+        "/alone/libexec/ethos-db: No such file or directory; ethos consists of several programs");
     assert_file(world, MEMORY, "one\n\ntwo\n"); // once in each round
 }
 

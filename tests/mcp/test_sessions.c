@@ -191,7 +191,7 @@ static void test_conversations_are_listed_by_date(void **state)
     assert_true(json_is_null(at(list, "nextCursor")));
     assert_non_null(
         strstr(failure_text(call(&client, "session_list_by_date", "{'since':'some day'}")),
-               "since: 'some day' is no time"));
+               "since: 'some day' is not a valid time"));
     client_close(&client);
 }
 

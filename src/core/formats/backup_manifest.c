@@ -1,5 +1,5 @@
 /*
- * backup_manifest.c: what a backup of a home holds.
+ * backup_manifest.c: classifies the files of a home for backups, and reads and writes the manifest of a backup.
  */
 #include "core/formats/backup_manifest.h"
 
@@ -29,7 +29,7 @@ static bool is_at_top(const char *path, const char *name)
     return strncmp(path, name, size) == 0 && (path[size] == 0 || path[size] == '/');
 }
 
-/* A folder .mem holds locks, drafts and caches; only its conflict copies are somebody's text. */
+/* Whether the file is in a .mem folder, which has locks, drafts and caches. Conflict copies there are memory. */
 static bool is_sidecar(const char *path)
 {
     for (const char *at = path; at; at = strchr(at, '/')) {
@@ -40,7 +40,7 @@ static bool is_sidecar(const char *path)
     return false;
 }
 
-/* In the tree of the memory tool a file may have any name, which means nothing. */
+/* Whether the file is in a tree of the memory tool, where names have no special meaning. */
 static bool is_in_tree(const char *path)
 {
     static const char tree[] = "memories/";
@@ -68,7 +68,7 @@ enum backup_class backup_class(const char *path)
     return has_suffix(name, ".db") ? BACKUP_DATABASE : BACKUP_FILE;
 }
 
-/* Every part is a plain name. */
+/* Whether every part of the path is a plain name. */
 static bool is_safe_path(const char *path)
 {
     size_t depth = 0;
@@ -140,10 +140,10 @@ int backup_print(const json_t *files, const char *version, int64_t now_ms, struc
 
 static int refuse_manifest_line(struct ethos_error *error)
 {
-    return err_set(error, ETHOS_CORRUPT, BACKUP_MANIFEST ": not the list of a backup");
+    return err_set(error, ETHOS_CORRUPT, BACKUP_MANIFEST ": not the manifest of a backup");
 }
 
-/* "<hash>  <path>" */
+/* Parses "<hash>  <path>". */
 static int parse_manifest_line(struct ethos_view line, json_t *files, struct ethos_error *error)
 {
     char path[BACKUP_MAX_PATH + 1], hash[HASH_HEX_SIZE];
@@ -163,35 +163,33 @@ static int parse_manifest_line(struct ethos_view line, json_t *files, struct eth
         path[size++] = line.data[i];
     }
     path[size] = 0;
-    int code = utf8_valid(view_of(path, size)) ? backup_check_path(path, error)
-                                               : refuse_manifest_line(error);
-    return code == ETHOS_OK ? backup_add(files, path, hash, error) : code;
+    if (!utf8_valid(view_of(path, size)))
+        return refuse_manifest_line(error);
+    TRY(backup_check_path(path, error));
+    return backup_add(files, path, hash, error);
 }
 
 int backup_parse(struct ethos_view text, json_t **out_files, char out_created[CLOCK_ISO_SIZE],
                  struct ethos_error *error)
 {
-    struct ethos_view line;
+    struct ethos_view line, created = VIEW(CREATED);
     if (!view_line(&text, &line) || !view_eq_str(line, FIRST_LINE))
         return view_starts(line, VIEW("# ethos-backup "))
                    ? err_set(error, ETHOS_UNSUPPORTED,
                              "the backup was made by another version of ethos")
                    : refuse_manifest_line(error);
-    json_t *files = json_object();
-    int code = files ? ETHOS_OK : err_nomem(error);
+    json_auto_t *files = json_object();
+    if (!files)
+        return err_nomem(error);
     out_created[0] = 0;
-    while (code == ETHOS_OK && view_line(&text, &line)) {
-        struct ethos_view created = VIEW(CREATED);
+    while (view_line(&text, &line)) {
         if (!view_starts(line, VIEW("#")))
-            code = parse_manifest_line(line, files, error);
+            TRY(parse_manifest_line(line, files, error));
         else if (view_starts(line, created) && line.size - created.size < CLOCK_ISO_SIZE)
             snprintf(out_created, CLOCK_ISO_SIZE, "%.*s", VIEW_ARG(view_from(line, created.size)));
     }
-    if (code == ETHOS_OK)
-        *out_files = files;
-    else
-        json_decref(files);
-    return code;
+    *out_files = json_incref(files);
+    return ETHOS_OK;
 }
 
 int backup_compare(const json_t *listed, const json_t *found, struct ethos_error *error)
@@ -203,12 +201,12 @@ int backup_compare(const json_t *listed, const json_t *found, struct ethos_error
         if (!other)
             return err_set(error, ETHOS_CORRUPT, "the backup is incomplete: %s is missing", path);
         if (!json_equal(hash, other))
-            return err_set(error, ETHOS_CORRUPT, "the backup is damaged: %s differs from its list",
-                           path);
+            return err_set(error, ETHOS_CORRUPT,
+                           "the backup is damaged: %s differs from its manifest", path);
     }
     json_object_foreach ((json_t *)found, path, hash)
         if (!json_object_get(listed, path))
-            return err_set(error, ETHOS_CORRUPT, "the backup contains %s, which is not in its list",
-                           path);
+            return err_set(error, ETHOS_CORRUPT,
+                           "the backup contains %s, which is not in its manifest", path);
     return ETHOS_OK;
 }

@@ -1,8 +1,7 @@
 /*
- * backup_manifest.h: what a backup of a home holds, and the list of it that every backup carries.
+ * backup_manifest.h: which files of a home a backup contains, and its manifest, the list of these files.
  *
- * Paths are relative to the home. The list (the manifest) has the form of sha256sum, so that `sha256sum -c`
- * can read it:
+ * Paths are relative to the home. The manifest has the form of sha256sum, so that `sha256sum -c` can check it:
  *
  *     # ethos-backup 1
  *     # version 0.1.0
@@ -32,30 +31,30 @@ struct str;
 enum backup_class {
     BACKUP_FILE,
     BACKUP_DATABASE, /* by its name an SQLite database */
-    BACKUP_SECRET,   /* keys of model providers: only where somebody asks for them */
-    BACKUP_LOCAL     /* locks, sockets, login tokens, what can be made again: never */
+    BACKUP_SECRET,   /* keys of model providers: only if requested */
+    BACKUP_LOCAL     /* locks, sockets, login tokens, files that can be rebuilt: never */
 };
 
-/* Where a file belongs, by its path. */
+/* The class of a file, by its path. */
 enum backup_class backup_class(const char *path);
 
 /*
- * ETHOS_DENIED, naming the path, when it could lead out of the home (absolute, "..", empty parts), holds
- * control characters, or is BACKUP_LOCAL.
+ * ETHOS_DENIED, naming the path, if it could lead out of the home (absolute, "..", empty parts), contains control
+ * characters, or is BACKUP_LOCAL.
  */
 int backup_check_path(const char *path, struct ethos_error *error);
 
-/* Files by path, each with the hex SHA-256 of its bytes. ETHOS_CORRUPT when the path is there already. */
+/* Adds a file to an object of paths and hex SHA-256 hashes. ETHOS_CORRUPT if the path is in it already. */
 int backup_add(json_t *files, const char *path, const char *sha256, struct ethos_error *error);
 
-/* Appends the list. Returns str_code. */
+/* Appends the manifest. Returns str_code. */
 int backup_print(const json_t *files, const char *version, int64_t now_ms, struct str *out);
 
-/* created: as it stands there, "" when it does not. ETHOS_CORRUPT, ETHOS_DENIED for a path. */
+/* Parses a manifest; out_created is its time, or "". ETHOS_CORRUPT, or ETHOS_DENIED for a path. */
 int backup_parse(struct ethos_view text, json_t **out_files, char out_created[CLOCK_ISO_SIZE],
                  struct ethos_error *error);
 
-/* ETHOS_CORRUPT names a file that is missing, differs, or is not listed. */
+/* Compares the manifest with the files found: ETHOS_CORRUPT names one that is missing, differs, or is not listed. */
 int backup_compare(const json_t *listed, const json_t *found, struct ethos_error *error);
 
 #endif

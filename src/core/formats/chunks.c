@@ -1,8 +1,8 @@
 /*
- * chunks.c: reading entries, and changing one.
+ * chunks.c: reads the entries of a text, and adds, changes and deletes single ones.
  *
- * A change is made as text and read again: the entries of the new text must be those of the old one but for the one that
- * was meant. So no rule about blank lines, markers or fences is written twice.
+ * A change is made in the text, which is then read again: apart from the changed entry, the new text must have the same
+ * entries as the old one. So the rules about blank lines, markers and fences are in one place only.
  */
 #include "core/formats/chunks.h"
 
@@ -22,10 +22,10 @@ struct chunk_walk {
     chunk_fn *each;
     void *arg;
     size_t section;
-    size_t at, line; /* of the place up to which line feeds were counted */
+    size_t at, line; /* the offset up to which lines were counted, and their number */
 };
 
-/* Bytes of bullet or number and the blanks behind it; 0: the line begins no list item. */
+/* Bytes of a bullet or number with the blanks after it; 0 if the line does not begin a list item. */
 static size_t marker_size(struct ethos_view line)
 {
     size_t size = 0;
@@ -51,7 +51,7 @@ bool chunk_is_block(struct ethos_view name)
     return name.size > 0 && name.size <= CHUNK_MAX_BLOCK && i == name.size;
 }
 
-/* "^name" at the end, behind a blank or a line end. */
+/* The name in "^name" at the end of the text, after a blank or a line end. */
 static struct ethos_view find_block(struct ethos_view text)
 {
     size_t start = text.size;
@@ -91,7 +91,7 @@ int chunks_each(struct ethos_view text, chunk_fn *each, void *arg)
     return text_units_each(text, VIEW(""), none, add_chunk_of_unit, &walk);
 }
 
-/* The bytes at the start of a line that belong to the marker above: blanks up to its width, or a tab. */
+/* Bytes of indentation that belong to the marker above: blanks up to its width, or a tab. */
 static size_t indent_size(struct ethos_view line, size_t marker)
 {
     size_t size = 0;
@@ -129,7 +129,7 @@ void chunk_hash(const char *scope, const char *key, struct ethos_view text, char
     out[CHUNK_ID_SIZE - 1] = '\0';
 }
 
-/* ---- what an entry may say ------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 static int refuse_content(struct ethos_error *error, const char *why)
 {
@@ -156,9 +156,9 @@ int chunk_check(struct ethos_view content, struct ethos_error *error)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* The entries of a text as a checksum each, but for one; and how many there are. */
+/* A checksum over all entries of a text except one, and their number. */
 struct remaining_entries {
-    size_t skip; /* offset of the one that is left out; SIZE_MAX: none */
+    size_t skip; /* offset of the entry to leave out; SIZE_MAX: none */
     uint64_t sum;
     size_t count;
     bool skipped;
@@ -185,7 +185,7 @@ static int sum_others(struct ethos_view text, size_t skip, struct remaining_entr
     return chunks_each(text, sum_entry, out);
 }
 
-/* Whether only the entry at `was` of the old text (SIZE_MAX: none) became the one at `is` of the new one. */
+/* Checks that the texts differ only in the entry at `was` of the old one and at `is` of the new one (SIZE_MAX: none). */
 static int compare_others(struct ethos_view old, size_t was, struct ethos_view new, size_t is,
                           struct ethos_error *error)
 {
@@ -206,7 +206,7 @@ static int compare_others(struct ethos_view old, size_t was, struct ethos_view n
         "remove markdown that would change the meaning, such as an unclosed code block");
 }
 
-/* What the entry at an offset says, which must be the content. */
+/* The content of the entry at an offset. */
 struct entry_read_back {
     size_t offset;
     struct str text;
@@ -225,11 +225,10 @@ static int read_entry_back(void *arg, const struct chunk *chunk)
 static int check_result(struct ethos_view old, size_t was, struct ethos_view new, size_t is,
                         struct ethos_view content, struct ethos_error *error)
 {
+    TRY(compare_others(old, was, new, is, error));
     struct entry_read_back back = {.offset = is};
     str_init(&back.text, SIZE_MAX);
-    int code = compare_others(old, was, new, is, error);
-    if (code == ETHOS_OK && chunks_each(new, read_entry_back, &back) != ETHOS_OK)
-        code = err_nomem(error);
+    int code = chunks_each(new, read_entry_back, &back) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
     if (code == ETHOS_OK && (!back.found || !view_eq(str_view(&back.text), content)))
         code = err_hint(error, refuse_content(error, "would have another meaning there"),
                         "remove indentation and spaces at the ends of lines");
@@ -239,7 +238,7 @@ static int check_result(struct ethos_view old, size_t was, struct ethos_view new
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-/* Writes an entry: the marker, lines below it as far in as the first, the block id behind the last. */
+/* Appends an entry: the marker, the lines with its indentation, and the block id at the end. */
 static void print_entry(struct str *out, struct ethos_view marker, struct ethos_view content,
                         struct ethos_view block)
 {
@@ -271,7 +270,7 @@ int chunk_update(struct ethos_view text, const struct chunk *chunk, struct ethos
                : check_result(text, chunk->offset, str_view(out), chunk->offset, trimmed, error);
 }
 
-/* Where the line behind the entry begins, and behind it the blank lines that parted it from what follows. */
+/* The offset of the line after the entry. */
 static size_t entry_line_end(struct ethos_view text, const struct chunk *chunk)
 {
     size_t end = chunk->offset + chunk->text.size;
@@ -286,7 +285,7 @@ static bool is_blank_line(struct ethos_view text, size_t at)
     return at < text.size && view_line(&rest, &line) && view_blank(line);
 }
 
-/* A blank line on both sides becomes one. */
+/* Deletes the entry. If there are blank lines on both sides, those after it are deleted, too. */
 int chunk_delete(struct ethos_view text, const struct chunk *chunk, struct str *out,
                  struct ethos_error *error)
 {
@@ -301,7 +300,7 @@ int chunk_delete(struct ethos_view text, const struct chunk *chunk, struct str *
     str_clear(out);
     str_add(out, view_of(text.data, start));
     str_add(out, view_from(text, end));
-    if (end == text.size) { // what stood above it is the end now
+    if (end == text.size) { // the text before it is the end now
         while (out->size > 1 && out->data[out->size - 1] == '\n' &&
                out->data[out->size - 2] == '\n')
             str_truncate(out, out->size - 1);
@@ -312,16 +311,16 @@ int chunk_delete(struct ethos_view text, const struct chunk *chunk, struct str *
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* The part of the text that an entry is added to: from behind a heading to the next one. */
+/* The part of the text to add an entry to, from a heading to the next one. */
 struct insert_section {
     size_t start, end;
-    struct chunk last; /* entry in it */
+    struct chunk last; /* the last entry in it */
     bool has_last;
-    struct ethos_view block; /* that is to be written, and whether an entry has it */
-    bool taken;
+    struct ethos_view block; /* the block id to write */
+    bool taken;              /* an entry has that block id already */
 };
 
-/* The part below a heading of this text; without one, below the last heading. False: there is no such heading. */
+/* Finds the part below the heading `under`; without it, below the last heading. False if there is no such heading. */
 static bool find_insert_section(struct ethos_view text, struct ethos_view under,
                                 struct insert_section *out)
 {
@@ -355,7 +354,7 @@ static int inspect_entry(void *arg, const struct chunk *chunk)
     return ETHOS_OK;
 }
 
-/* The marker of the next item: the number after that of the last one. */
+/* Appends the marker of the next item; a number is increased by one. */
 static void print_next_marker(const struct chunk *last, struct str *out)
 {
     struct ethos_view marker = view_of(last->text.data, last->marker);
@@ -369,7 +368,7 @@ static void print_next_marker(const struct chunk *last, struct str *out)
     str_add(out, digits > 0 && digits < 10 ? view_from(marker, digits) : marker);
 }
 
-/* Behind the last item, on a line of its own. */
+/* Inserts a list item after the last one. */
 static size_t insert_item(struct ethos_view text, const struct insert_section *place,
                           const struct chunk_new *what, struct str *out)
 {
@@ -390,7 +389,7 @@ static size_t insert_item(struct ethos_view text, const struct insert_section *p
     return offset;
 }
 
-/* Behind what stands there, parted by a blank line. */
+/* Inserts a paragraph at the end of the part, after a blank line. */
 static size_t insert_paragraph(struct ethos_view text, const struct insert_section *place,
                                const struct chunk_new *what, struct str *out)
 {

@@ -1,9 +1,9 @@
 /*
- * chunks.h: the entries of a text, one by one: each a list item with what is indented below it, or a paragraph.
+ * chunks.h: the entries of a text: list items with the lines indented below them, and paragraphs.
  *
- * What an entry says is its content: without bullet or number, without the indentation that belongs to that, and without
- * a block id ("^name" at its end). Changing one leaves every other byte of the text as it is; what would not be one
- * entry where it stands, or make others of its neighbours, is refused.
+ * The content of an entry is its text without bullet or number, without the indentation of those, and without a block id
+ * ("^name" at its end). Changing an entry leaves every other byte of the text as it is. A change is refused if the result
+ * would not be one entry, or would change other entries.
  */
 #ifndef ETHOS_CORE_FORMATS_CHUNKS_H
 #define ETHOS_CORE_FORMATS_CHUNKS_H
@@ -20,35 +20,35 @@
 struct str;
 
 struct chunk {
-    struct ethos_view text;  /* as it stands, without blanks at its end */
+    struct ethos_view text;  /* as in the file, without trailing blanks */
     size_t offset, line;     /* line from 1 */
-    size_t marker;           /* bytes of bullet or number and the blanks behind; 0: a paragraph */
+    size_t marker;           /* bytes of bullet or number with the blanks after; 0: a paragraph */
     struct ethos_view block; /* the name of its block id, or absent */
     size_t section;          /* counts the headings above it */
     struct ethos_view path[MARKDOWN_LEVELS]; /* headings from the top */
     size_t depth;                            /* of them */
 };
 
-/* Borrowed for the length of the call but for what points into the text. Another value than 0 ends the walk. */
+/* The chunk is valid during the call only, its views as long as the text. A value other than 0 ends the walk. */
 typedef int chunk_fn(void *arg, const struct chunk *chunk);
 int chunks_each(struct ethos_view text, chunk_fn *each, void *arg);
 
-/* Appends what the entry says. Returns str_code. */
+/* Appends the content of the entry. Returns str_code. */
 int chunk_content(const struct chunk *chunk, struct str *out);
 
-/* Which text this is, in which file: 16 hex digits. */
+/* An id of a text in a file: 16 hex digits. */
 void chunk_hash(const char *scope, const char *key, struct ethos_view text,
                 char out[CHUNK_ID_SIZE]);
 
-/* Whether this is the name of a block id: letters, digits and hyphens. */
+/* Whether a name may be a block id: letters, digits and hyphens. */
 bool chunk_is_block(struct ethos_view name);
 
-/* ETHOS_INVALID when it is not what one entry can say, with the reason. */
+/* ETHOS_INVALID, with the reason, if it cannot be the content of one entry. */
 int chunk_check(struct ethos_view content, struct ethos_error *error);
 
 /*
- * The changes make a new text the content of out. ETHOS_INVALID as above, or when the entry would not be one; ETHOS_NOMEM.
- * `chunk` is of this text. What was added or changed begins at *out_offset.
+ * Add, change or delete an entry; the new text becomes the content of out. ETHOS_INVALID as above, or if the result would
+ * not be one entry; ETHOS_NOMEM. `chunk` must be of this text. *out_offset is where the new entry begins.
  */
 struct chunk_new {
     struct ethos_view content;

@@ -1,5 +1,5 @@
 /*
- * code_fence.c: blocks of code between fences.
+ * code_fence.c: recognises fenced code blocks.
  */
 #include "core/formats/code_fence.h"
 
@@ -18,7 +18,7 @@ bool fence_line(struct fence *fence, struct ethos_view line)
     if (size < 3)
         return was;
     if (!was && mark == '`' && memchr(start.data + size, '`', start.size - size))
-        return false; // code within the line
+        return false; // inline code
     if (!was)
         *fence = (struct fence){mark, size};
     else if (mark == fence->mark && size >= fence->size && size == start.size)

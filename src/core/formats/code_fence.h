@@ -1,5 +1,5 @@
 /*
- * code_fence.h: which lines of a markdown text stand in a block of code between fences.
+ * code_fence.h: which lines of a markdown text are in a fenced code block.
  */
 #ifndef ETHOS_CORE_FORMATS_CODE_FENCE_H
 #define ETHOS_CORE_FORMATS_CODE_FENCE_H
@@ -8,14 +8,14 @@
 
 #include <ethos/types.h>
 
-/* The fence that is open. */
+/* The open fence. */
 struct fence {
     char mark; /* ` or ~; 0: none is open */
     size_t size;
 };
 
 /*
- * Takes the next line: three or more of ` or ~ open a block of code, as many close it. True inside,
+ * Reads the next line: three or more ` or ~ open a code block, and at least as many close it. True inside the block,
  * fences included.
  */
 bool fence_line(struct fence *fence, struct ethos_view line);

@@ -1,6 +1,5 @@
 /*
- * export_formats.c: our memory as others read it: jutul-agent's form, and a marked block in a file
- * that belongs to somebody else.
+ * export_formats.c: writes notes in the form of jutul-agent, and a marked block in a file of another program.
  */
 #include <string.h>
 
@@ -20,7 +19,7 @@ static bool is_member(struct ethos_view line, const char *name)
 }
 
 /*
- * One line of the head: what stands under metadata moves to the top, the title is the description.
+ * Converts one line of the frontmatter: members of metadata move to the top level, and the title becomes the description.
  */
 static void add_head_line(struct ethos_view line, struct ethos_view title, bool *inside,
                           struct str *out)
@@ -51,7 +50,7 @@ int foreign_jutul_note(struct ethos_view text, struct ethos_view title, struct s
     for (rest = note.frontmatter; note.has_frontmatter && view_line(&rest, &line);)
         nested = nested || (is_member(line, "metadata") && view_trim(line).size == 9);
     if (!nested)
-        return str_add(out, text); // its own form, or none
+        return str_add(out, text); // already in jutul's form, or without frontmatter
     str_add(out, view_of(text.data, (size_t)(note.frontmatter.data - text.data)));
     for (rest = note.frontmatter; view_line(&rest, &line);)
         add_head_line(line, title, &inside, out);
@@ -65,8 +64,8 @@ static bool is_jutul(const struct index_entry *entry)
 }
 
 /*
- * The title stands between backticks, which it therefore cannot hold; nor can it be the word of the
- * template, which nothing escapes there: such a line stays as it is.
+ * The title is between backticks, so it cannot contain one, and it cannot be the placeholder of the template, since there
+ * is no escape. A line with such a title is copied unchanged.
  */
 static int add_jutul_line(const struct index_entry *entry, struct str *out)
 {

@@ -1,9 +1,9 @@
 /*
- * git_index.c: the names in a git index.
+ * git_index.c: reads the file names in a git index.
  *
- * A header ("DIRC", version, number of entries), then the entries: 62 bytes of numbers, the last two of
- * them flags; with version 3 two more where a flag says so; the name. Versions 2 and 3 pad each entry with
- * NUL bytes to a multiple of 8; version 4 gives of each name only what differs from the one before.
+ * An index is a header ("DIRC", version, number of entries) and the entries: 62 bytes of numbers, of which the last two
+ * are flags; since version 3, two more bytes if a flag says so; and the name. Versions 2 and 3 pad each entry with NUL
+ * bytes to a multiple of 8; version 4 stores only the part of each name that differs from the previous one.
  */
 #include "core/formats/git_index.h"
 
@@ -30,7 +30,7 @@ static uint32_t number_at(struct ethos_view v, size_t at)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* How many bytes of the name before go: a number of 7 bits a byte, as git counts them. */
+/* Reads how many bytes to strip from the previous name: a number with 7 bits per byte, in git's encoding. */
 static bool read_strip(struct ethos_view *rest, size_t *out)
 {
     size_t value = 0;
@@ -46,7 +46,7 @@ static bool read_strip(struct ethos_view *rest, size_t *out)
     return false;
 }
 
-/* The name up to its NUL, behind `keep` bytes of the one before. */
+/* Reads a name up to its NUL, after `keep` bytes of the previous name. */
 static bool read_entry_name(struct index_reader *r, size_t keep, size_t *out_taken)
 {
     const char *nul = memchr(r->rest.data, 0, r->rest.size);

@@ -1,5 +1,5 @@
 /*
- * git_index.h: the names in a git index (.git/index), versions 2 to 4. Pure.
+ * git_index.h: reads the file names in a git index (.git/index), versions 2 to 4. Pure.
  */
 #ifndef ETHOS_CORE_FORMATS_GIT_INDEX_H
 #define ETHOS_CORE_FORMATS_GIT_INDEX_H
@@ -11,7 +11,7 @@
 /* Return 0 to go on; any other value stops the walk and is returned by it. */
 typedef int git_index_fn(void *arg, const char *name);
 
-/* Every name, in order; names that are longer are left out. ETHOS_CORRUPT when it is not an index. */
+/* Reads every name in order, except those that are too long. ETHOS_CORRUPT if it is not an index. */
 int git_index_names(struct ethos_view index, git_index_fn *each, void *arg);
 
 #endif

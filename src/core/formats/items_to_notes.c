@@ -1,12 +1,12 @@
 /*
- * items_to_notes.c: what items become here: a note, a line of the index, an index joined with
- * another.
+ * items_to_notes.c: converts imported items to notes and index lines, and merges an imported index into ours.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "base/view.h"
 #include "core/formats/memory_formats.h"
@@ -16,7 +16,7 @@
 
 /* ---- a fact --------------------------------------------------------------------------------- */
 
-/* The given one, else the first line of the text without the mark of a list. */
+/* The hook of a fact, else the first line of its text without a list marker. */
 static struct ethos_view choose_hook(const struct foreign_item *fact)
 {
     struct ethos_view rest = view_trim(fact->text), line = {0};
@@ -28,38 +28,31 @@ static struct ethos_view choose_hook(const struct foreign_item *fact)
     return view_trim(line);
 }
 
-/* As the index would show it: white space collapsed, cut. Returns str_code. */
+/* Appends the hook as the index shows it: white space collapsed, and cut. Returns str_code. */
 static int add_hook(const struct foreign_item *fact, struct str *out)
 {
-    struct str line;
     struct index_entry entry;
+    CLEANUP_STR struct str line;
     str_init(&line, SIZE_MAX);
-    int code = index_format(VIEW("t"), VIEW("t.md"), choose_hook(fact), &line);
-    if (code == ETHOS_OK && index_line(str_view(&line), &entry))
-        code = str_add(out, entry.hook);
-    str_release(&line);
-    return code;
+    TRY(index_format(VIEW("t"), VIEW("t.md"), choose_hook(fact), &line));
+    return index_line(str_view(&line), &entry) ? str_add(out, entry.hook) : ETHOS_OK;
 }
 
 int foreign_note(const struct foreign_item *fact, const char *source, const char *key,
                  struct str *out)
 {
-    struct str hook, origin;
+    CLEANUP_STR struct str hook;
+    CLEANUP_STR struct str origin;
     str_init(&hook, SIZE_MAX);
     str_init(&origin, SIZE_MAX);
-    int code = add_hook(fact, &hook);
-    if (code == ETHOS_OK)
-        code = str_printf(&origin, "import:%s", source);
+    TRY(add_hook(fact, &hook));
+    TRY(str_printf(&origin, "import:%s", source));
     const struct note_head head = {.name = view_of(key, strlen(key) - strlen(".md")),
                                    .description = str_view(&hook),
                                    .type = VIEW("project"),
                                    .title = fact->title,
                                    .source = str_view(&origin)};
-    if (code == ETHOS_OK)
-        code = note_write(&head, fact->text, out);
-    str_release(&hook);
-    str_release(&origin);
-    return code;
+    return note_write(&head, fact->text, out);
 }
 
 int foreign_line(const struct foreign_item *fact, const char *key, struct str *out)
@@ -68,7 +61,7 @@ int foreign_line(const struct foreign_item *fact, const char *key, struct str *o
     return str_addc(out, '\n');
 }
 
-/* ---- joining -------------------------------------------------------------------------------- */
+/* ---- merging indexes ------------------------------------------------------------------------ */
 
 static int compare_views(const void *a, const void *b)
 {
@@ -78,7 +71,7 @@ static int compare_views(const void *a, const void *b)
     return order ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-/* The files that an index points at, sorted, and where its last entry ends. */
+/* The files that an index links to, sorted, and where its last entry ends. */
 struct listed_files {
     struct ethos_view *files;
     size_t count, end;
@@ -105,7 +98,7 @@ static bool is_listed(const struct listed_files *listed, struct ethos_view file)
            bsearch(&file, listed->files, listed->count, sizeof file, compare_views);
 }
 
-/* Their lines that are to be added, each with LF. */
+/* Appends the lines to add, each with LF. */
 static int collect_missing_lines(const struct listed_files *listed, struct ethos_view theirs,
                                  foreign_wanted_fn *wanted, void *arg, struct str *out,
                                  size_t *out_added)
@@ -140,19 +133,14 @@ static int insert_lines(struct ethos_view ours, size_t end, struct ethos_view li
 int foreign_join(struct ethos_view ours, struct ethos_view theirs, foreign_wanted_fn *wanted,
                  void *arg, struct str *out, size_t *out_added)
 {
-    struct arena arena;
     struct listed_files listed;
-    struct str lines;
+    CLEANUP_ARENA struct arena arena;
+    CLEANUP_STR struct str lines;
     arena_init(&arena);
     str_init(&lines, SIZE_MAX);
     str_clear(out);
-    int code = list_files(ours, &arena, &listed);
-    if (code == ETHOS_OK)
-        code = collect_missing_lines(&listed, theirs, wanted, arg, &lines, out_added);
-    if (code == ETHOS_OK)
-        code = *out_added > 0 ? insert_lines(ours, listed.end, str_view(&lines), out)
-                              : str_add(out, ours);
-    str_release(&lines);
-    arena_release(&arena);
-    return code;
+    TRY(list_files(ours, &arena, &listed));
+    TRY(collect_missing_lines(&listed, theirs, wanted, arg, &lines, out_added));
+    return *out_added > 0 ? insert_lines(ours, listed.end, str_view(&lines), out)
+                          : str_add(out, ours);
 }

@@ -1,6 +1,6 @@
 /*
- * knowledge_graph.c: a knowledge graph in JSON lines: an entity becomes a fact whose text is the
- * list of what was observed, and its relations to others as links.
+ * knowledge_graph.c: imports a knowledge graph in JSON lines. An entity becomes a fact whose text lists its observations,
+ * and its relations as links.
  *
  *     {"type":"entity","name":"Ada","entityType":"person","observations":["Likes tea"]}
  *     {"type":"relation","from":"Ada","to":"Acme","relationType":"works at"}
@@ -13,12 +13,13 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "base/text/slug.h"
 #include "base/view.h"
 
-#define TEXT_MAX ((size_t)64 << 20) /* bytes: what all facts together may take */
+#define TEXT_MAX ((size_t)64 << 20) /* bytes of all facts together */
 
 struct bullet {
     struct bullet *next;
@@ -39,7 +40,7 @@ struct graph {
     json_t *said;   /* "<number of the entity> <bullet>" */
     struct str scratch;
     size_t line;
-    bool relations; /* the pass for them */
+    bool relations; /* this pass reads relations */
 };
 
 static bool copy_view(struct graph *graph, struct ethos_view v, struct ethos_view *out)
@@ -53,7 +54,7 @@ static void report_skipped(const struct graph *graph, const char *why)
     graph->reading->skip(graph->reading->arg, graph->line, why);
 }
 
-/* Sets *out when an entity has the bullet that scratch holds, and notes that it has it now. */
+/* *out: whether the entity has the bullet in scratch already. Records the bullet. */
 static int check_said(struct graph *graph, const struct entity *entity, bool *out)
 {
     struct str name;
@@ -69,7 +70,7 @@ static int check_said(struct graph *graph, const struct entity *entity, bool *ou
     return code;
 }
 
-/* Takes what scratch holds, once. */
+/* Adds the bullet in scratch to the entity, unless it has it already. */
 static int add_bullet(struct graph *graph, struct entity *entity)
 {
     bool said;
@@ -88,7 +89,7 @@ static int add_bullet(struct graph *graph, struct entity *entity)
     return ETHOS_OK;
 }
 
-/* Further lines of an observation stand below its first, indented. */
+/* Appends a bullet; further lines of the text are indented. */
 static void write_bullet(struct str *out, struct ethos_view text)
 {
     struct ethos_view line;
@@ -113,18 +114,16 @@ static int add_observation(struct graph *graph, struct entity *entity, const jso
     return add_bullet(graph, entity);
 }
 
-/* A list, or one text where somebody wrote no list. */
+/* Adds a list of observations, or a single one that is not in a list. */
 static int add_observations(struct graph *graph, struct entity *entity, const json_t *list)
 {
     size_t index;
     json_t *value;
-    int code = ETHOS_OK;
     if (list && !json_is_array(list))
         return add_observation(graph, entity, list);
-    json_array_foreach ((json_t *)list, index, value) {
-        code = code == ETHOS_OK ? add_observation(graph, entity, value) : code;
-    }
-    return code;
+    json_array_foreach ((json_t *)list, index, value)
+        TRY(add_observation(graph, entity, value));
+    return ETHOS_OK;
 }
 
 static struct entity *find_entity(const struct graph *graph, struct ethos_view name)
@@ -133,7 +132,7 @@ static struct entity *find_entity(const struct graph *graph, struct ethos_view n
     return place ? &graph->entities[json_integer_value(place)] : NULL;
 }
 
-/* Room for it was made. One name twice is one entity. */
+/* Adds an entity; the array is large enough. Entities with the same name are one. */
 static int add_entity(struct graph *graph, const json_t *row)
 {
     struct ethos_view name = json_view(row, "name");
@@ -171,7 +170,7 @@ static int add_relation(struct graph *graph, const json_t *row)
     return add_bullet(graph, entity);
 }
 
-/* Entities come first, wherever their lines stand; each line is told of once. */
+/* The first pass adds entities and reports skipped lines; the second adds relations. */
 static int add_graph_row(struct graph *graph, const json_t *row)
 {
     struct ethos_view type = json_view(row, "type");
@@ -207,7 +206,7 @@ static int read_graph_rows(struct graph *graph, bool relations)
     return code;
 }
 
-/* "person: Likes tea". */
+/* Emits an entity as a fact. Its hook is "TYPE: FIRST OBSERVATION", such as "person: Likes tea". */
 static int emit_entity(struct graph *graph, const struct entity *entity)
 {
     struct foreign_item item = {.kind = FOREIGN_FACT,
@@ -245,13 +244,12 @@ static int emit_entity(struct graph *graph, const struct entity *entity)
 
 static int emit_entities(struct graph *graph)
 {
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < graph->count; i++)
-        code = emit_entity(graph, &graph->entities[i]);
-    return code;
+    for (size_t i = 0; i < graph->count; i++)
+        TRY(emit_entity(graph, &graph->entities[i]));
+    return ETHOS_OK;
 }
 
-/* Whether it is lines of JSON at all: another file altogether is told of once, not line by line. */
+/* *out: whether any line is a JSON object. Another kind of file is reported once, not line by line. */
 static int check_form(const struct format_reading *reading, bool *out)
 {
     struct ethos_view rest = view_unmarked(reading->text), line;

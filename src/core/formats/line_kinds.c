@@ -1,5 +1,5 @@
 /*
- * line_kinds.c: headings and list items.
+ * line_kinds.c: recognises headings and list items of markdown.
  */
 #include "core/formats/line_kinds.h"
 

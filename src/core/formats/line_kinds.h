@@ -1,5 +1,5 @@
 /*
- * line_kinds.h: what a line of markdown begins, outside blocks of code.
+ * line_kinds.h: whether a line of markdown, outside of code blocks, is a heading or begins a list item.
  */
 #ifndef ETHOS_CORE_FORMATS_LINE_KINDS_H
 #define ETHOS_CORE_FORMATS_LINE_KINDS_H
@@ -10,13 +10,13 @@
 
 #define MARKDOWN_LEVELS 6 /* of headings */
 
-/* The level of a heading: one to six '#', then a blank or nothing. 0: it is none. */
+/* The level of a heading: one to six '#', then a blank or nothing. 0 if it is not a heading. */
 unsigned markdown_heading(struct ethos_view line);
 
-/* The text of a heading line; a closing row of '#' is no part of it. */
+/* The text of a heading line, without a closing row of '#'. */
 struct ethos_view markdown_heading_text(struct ethos_view line);
 
-/* Whether a list item begins at the margin. */
+/* Whether the line begins a list item without indentation. */
 bool markdown_is_item(struct ethos_view line);
 
 bool markdown_is_indented(struct ethos_view line);

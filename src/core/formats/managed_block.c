@@ -1,5 +1,5 @@
 /*
- * managed_block.c: our lines in a text file that belongs to somebody else.
+ * managed_block.c: finds, writes and removes a marked block in a text file of another program.
  */
 #include "core/formats/managed_block.h"
 
@@ -18,7 +18,7 @@ bool block_is_mark(struct ethos_view line, const struct block_marks *marks)
     return is_mark(line, marks->begin) || is_mark(line, marks->end);
 }
 
-/* The marks up to a line. */
+/* The marks found so far. */
 struct marks_found {
     size_t begins, ends;
     bool disordered;
@@ -44,9 +44,9 @@ static bool is_broken(const struct marks_found *found)
 }
 
 /*
- * Those in a fence are forgotten where it closes; one that never does would hide our own lines
- * behind it. Between our marks fences are ours; in a fence that is open they are only if `ours`, and
- * then each of them has to close there.
+ * Finds the marks. Marks in a fenced code block are discarded when the fence closes; a fence that never closes would
+ * otherwise hide our block. Fences between our marks belong to the block; inside an open fence only if `ours`, and then
+ * each of them must be closed there.
  */
 static struct marks_found find_marks(struct ethos_view text, const struct block_marks *marks,
                                      bool ours)
@@ -72,13 +72,13 @@ int block_find(struct ethos_view text, const struct block_marks *marks, struct b
 {
     struct marks_found found = find_marks(text, marks, false);
     if (is_broken(&found)) {
-        // It may be in a text that never closes a fence, and have fences of its own.
+        // the block may have fences of its own, in a text that never closes a fence
         struct marks_found ours = find_marks(text, marks, true);
         found = is_broken(&ours) ? found : ours;
     }
     *out = (struct block){.before = text, .inner = VIEW(""), .after = VIEW("")};
     out->begin = found.begin.data == text.data ? view_unmarked(found.begin)
-                                               : found.begin; // a file's own mark stays
+                                               : found.begin; // without a byte order mark
     out->end = found.end;
     if (is_broken(&found))
         return ETHOS_INVALID;
@@ -98,7 +98,7 @@ static const char *detect_newline(struct ethos_view text)
     return view_line(&rest, &line) && view_ends(line, VIEW("\r")) ? "\r\n" : "\n";
 }
 
-/* Without white space around them, each with the line end of the file. */
+/* Appends the lines, trimmed, with the line ends of the file. */
 static void print_lines(struct ethos_view lines, const char *newline, struct str *out)
 {
     struct ethos_view line, rest = view_trim(lines);
@@ -133,7 +133,7 @@ static bool has_mark(struct ethos_view text, const struct block_marks *marks)
     return view_contains(text, view_str(marks->begin)) || view_contains(text, view_str(marks->end));
 }
 
-/* What was put in must be found again: marks in fences of others can have another meaning beside ours. */
+/* Checks that the written block is found again: fences elsewhere in the text may hide its marks. */
 static int check_found(const struct block_marks *marks, struct str *out)
 {
     struct block block;

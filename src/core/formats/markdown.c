@@ -1,12 +1,11 @@
 /*
- * markdown.c: from md4c's calls to nodes.
+ * markdown.c: builds nodes from the callbacks of md4c.
  *
- * md4c tells no positions. But nearly every text it hands over is a piece of the source, so a block begins
- * at the line of its first text; for the others the lines that follow what was seen last are looked at.
+ * md4c reports no positions. But nearly every text it passes points into the source, so a block begins at the line of its
+ * first text; for blocks without text, the lines after the last known position are searched.
  *
- * Links that are not marked as such are found here: md4c 0.4.8 is quadratic there, ends spans that never
- * began, and hands over texts of more bytes than there are. What it says is not believed in other cases
- * either.
+ * Links without markup are found here, because md4c 0.4.8 is quadratic there, ends spans that never began, and passes
+ * texts that are longer than the source. Its other callbacks are checked, too.
  */
 #include "core/formats/markdown.h"
 
@@ -23,11 +22,11 @@
 #include "core/formats/markdown_internal.h"
 #include "core/notes/note.h"
 
-#define LOOK_AHEAD 16 /* lines that are looked at for a rule */
-#define OWN_STRING 64 /* bytes of a text that is none of the source: blanks, a line end */
-#define FRONT 1000    /* a type of block that md4c has not */
+#define LOOK_AHEAD 16 /* lines searched for a rule */
+#define OWN_STRING 64 /* bytes of a text that is not in the source: blanks, a line end */
+#define FRONT 1000    /* frontmatter, a type of block that md4c does not have */
 
-/* A node in the making. */
+/* An open node. */
 struct node_frame {
     json_t *node, *children;
     bool block;
@@ -39,13 +38,13 @@ struct builder {
     struct ethos_view source;
     uint32_t *starts; /* of lines */
     size_t line_count;
-    size_t seen; /* what is before it belongs to blocks that were told */
+    size_t seen; /* the text up to here belongs to finished blocks */
     struct node_frame frames[MARKDOWN_DEPTH];
-    size_t depth;                       /* nodes that are open */
-    size_t deeper_blocks, deeper_spans; /* those that are none for being too deep */
-    size_t images;                      /* spans from the image on that we are in */
+    size_t depth;                       /* number of open nodes */
+    size_t deeper_blocks, deeper_spans; /* open ones that are too deep to be nodes */
+    size_t images;                      /* open spans from an image on */
     size_t nodes, copied;
-    size_t code_lines; /* of the code block, told before any of its text */
+    size_t code_lines; /* empty lines of a code block before its first text */
     bool fenced;
     struct str text; /* since the last node */
     json_t *root;
@@ -57,13 +56,13 @@ static json_t *children_of(struct builder *self)
     return self->depth > 0 ? self->frames[self->depth - 1].children : self->root;
 }
 
-/* Ends the parsing; md4c does not always listen, so that callbacks look at the code, too. */
+/* Ends parsing. md4c does not always stop, so callbacks check the code, too. */
 static int fail_parse(struct builder *self, int code)
 {
     return self->code = code;
 }
 
-/* 0, or what ends the parsing. */
+/* 0, or a code that ends parsing. */
 static int fail_unless(struct builder *self, bool ok)
 {
     return ok ? 0 : fail_parse(self, ETHOS_NOMEM);
@@ -75,7 +74,7 @@ static int add_plain(struct builder *self, struct ethos_view text)
                                  json_array_append_new(children_of(self), json_text(text)) == 0);
 }
 
-/* Characters that nobody would see, as a node or as text. */
+/* Adds invisible characters, as a node or as text. */
 static int add_hidden(struct builder *self, struct ethos_view text, bool as_node)
 {
     struct str shown;
@@ -91,7 +90,7 @@ static int add_hidden(struct builder *self, struct ethos_view text, bool as_node
                   : fail_unless(self, json_array_append_new(children_of(self), child) == 0);
 }
 
-/* Whether a node may stand here; in an image, all is text. */
+/* Whether a node is allowed here. In an image, everything is text. */
 static bool can_hold_nodes(const struct builder *self)
 {
     const struct node_frame *frame = self->depth > 0 ? &self->frames[self->depth - 1] : NULL;
@@ -117,7 +116,7 @@ static int add_link(struct builder *self, struct ethos_view text, bool mail)
     struct markdown_hidden hidden;
     struct str url;
     if (markdown_hidden(text, 0, &hidden))
-        return add_string(self, text); // it would not lead where it seems to
+        return add_string(self, text); // the link would not lead where it seems to
     str_init(&url, SIZE_MAX);
     str_adds(&url, mail ? "mailto:" : "");
     str_add(&url, text);
@@ -133,7 +132,7 @@ static int add_link(struct builder *self, struct ethos_view text, bool mail)
     return fail_unless(self, json_array_append_new(children_of(self), node) == 0);
 }
 
-/* Whether a link may stand here: not in code, not in another link. */
+/* Whether a link is allowed here: not in code, and not in another link. */
 static bool can_hold_links(const struct builder *self)
 {
     for (size_t i = self->depth; i > 0; i--) {
@@ -184,7 +183,7 @@ static bool index_lines(struct builder *self)
     return true;
 }
 
-/* The line, from 0, that an offset stands in. */
+/* The line of an offset, from 0. */
 static size_t line_at(const struct builder *self, size_t offset)
 {
     size_t from = 0, to = self->line_count;
@@ -205,14 +204,14 @@ static struct ethos_view line_text(const struct builder *self, size_t line)
     return view_of(self->source.data + start, end - start);
 }
 
-/* Everything up to the end of a line has been told. */
+/* Records that everything up to the end of a line is finished. */
 static void mark_line_seen(struct builder *self, size_t line)
 {
     struct ethos_view text = line_text(self, line);
     self->seen = (size_t)(text.data - self->source.data) + text.size;
 }
 
-/* The open blocks that have no line yet begin here. */
+/* Sets the line of the open blocks that have none yet. */
 static int set_line(struct builder *self, size_t line)
 {
     for (size_t i = self->depth; i-- > 0 && !self->frames[i].line;) {
@@ -225,7 +224,7 @@ static int set_line(struct builder *self, size_t line)
     return 0;
 }
 
-/* Whether a line has only these characters and line ends, at least so many of the last kind. */
+/* Whether a line has only these characters, and at least `least` of the counted ones. */
 static bool has_only_characters(struct ethos_view line, const char *characters, const char *counted,
                                 size_t least)
 {
@@ -244,7 +243,7 @@ static bool is_rule(struct ethos_view line)
     return has_only_characters(line, " \t\r\n>+-*_.)0123456789", "-*_", 3);
 }
 
-/* A block ends of which no text was seen: it stands in the next line that could be it. */
+/* Finds the line of a block without text: the next line that could be it. */
 static int guess_line(struct builder *self, bool rule)
 {
     size_t next = self->seen > 0 ? line_at(self, self->seen - 1) + 1 : 0;
@@ -262,7 +261,7 @@ static int guess_line(struct builder *self, bool rule)
     return set_line(self, next);
 }
 
-/* A cell without text stands in its row, if that has any. */
+/* Finds the line of a block without text; an empty cell has the line of its row, if that is known. */
 static int locate_unseen_block(struct builder *self, MD_BLOCKTYPE type)
 {
     size_t row = self->depth > 1 ? self->frames[self->depth - 2].line : 0;
@@ -270,7 +269,7 @@ static int locate_unseen_block(struct builder *self, MD_BLOCKTYPE type)
     return cell && row ? set_line(self, row - 1) : guess_line(self, type == MD_BLOCK_HR);
 }
 
-/* Passes the line after what was seen when it belongs to the block that ends. */
+/* Skips the next line if it belongs to the block that ends. */
 static void mark_block_end(struct builder *self, MD_BLOCKTYPE type)
 {
     size_t line = self->seen > 0 ? line_at(self, self->seen - 1) : 0;
@@ -289,8 +288,8 @@ static void mark_block_end(struct builder *self, MD_BLOCKTYPE type)
 }
 
 /*
- * Text was handed over; what comes before the first of a code block are its fence and empty lines. False
- * for what is neither a piece of the source nor one of md4c's own short strings.
+ * Records the position of a text. Before the first text of a code block are its fence and empty lines. False if the text
+ * is neither in the source nor one of md4c's own short strings.
  */
 static bool record_position(struct builder *self, struct ethos_view text, int *out_failed)
 {
@@ -323,7 +322,7 @@ static void add_piece(struct str *out, MD_TEXTTYPE type, struct ethos_view piece
         str_add(out, type == MD_TEXT_NULLCHAR ? VIEW("\xEF\xBF\xBD") : piece);
 }
 
-/* A note is named as it is. */
+/* Sets a member with invisible characters shown, except the name of a note. */
 static int set_visible_text(struct builder *self, json_t *node, const char *name,
                             struct ethos_view text)
 {
@@ -338,7 +337,7 @@ static int set_visible_text(struct builder *self, json_t *node, const char *name
     return failed;
 }
 
-/* A link, when one may follow it, or any other text; nothing when it is empty. */
+/* Sets a member from an attribute, unless it is empty or a link that is not allowed. */
 static int set_attribute(struct builder *self, json_t *node, const char *name,
                          const MD_ATTRIBUTE *from)
 {
@@ -362,7 +361,7 @@ static int set_attribute(struct builder *self, json_t *node, const char *name,
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Opens a node; *out_node is NULL for one that is too deep. */
+/* Opens a node; *out_node is NULL if it is too deep. */
 static int open_node(struct builder *self, const char *tag, bool block, unsigned type,
                      json_t **out_node)
 {
@@ -399,7 +398,7 @@ static int close_node(struct builder *self, bool empty)
     return failed;
 }
 
-/* Where the innermost open span of a type is, from 1; 0: there is none in this block. */
+/* The depth of the innermost open span of a type in this block; 0 if there is none. */
 static size_t find_span(const struct builder *self, unsigned type)
 {
     for (size_t i = self->depth; i > 0 && !self->frames[i - 1].block; i--)
@@ -408,7 +407,7 @@ static size_t find_span(const struct builder *self, unsigned type)
     return 0;
 }
 
-/* Closes the nodes that are deeper than this. */
+/* Closes all nodes deeper than `depth`. */
 static int close_to(struct builder *self, size_t depth)
 {
     int failed = 0;
@@ -417,7 +416,7 @@ static int close_to(struct builder *self, size_t depth)
     return failed;
 }
 
-/* Closes the spans of the block at hand. */
+/* Closes the spans of the current block. */
 static int close_spans(struct builder *self)
 {
     size_t depth = self->depth;
@@ -525,7 +524,7 @@ static int describe_span(struct builder *self, MD_SPANTYPE type, void *detail, j
     return failed ? failed : set_attribute(self, node, "title", &link->title);
 }
 
-/* Inside of an image all is text. */
+/* In an image, everything is text. */
 static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
 {
     struct builder *self = arg;

@@ -1,9 +1,9 @@
 /*
- * markdown_cost.c: whether a text can be parsed in reasonable time.
+ * markdown_cost.c: estimates whether a text can be parsed in reasonable time.
  *
- * What md4c 0.4.8 does with one paragraph can take as many steps as it has bytes times what may begin or
- * end a link there; and each line looks at every list and quote that is open. Both are estimated from the
- * lines alone, never too low: lines belong to one paragraph unless that is certainly not so.
+ * For one paragraph, md4c 0.4.8 can take as many steps as its bytes times the characters that may begin or end a link;
+ * and each line checks every open list and quote. Both are estimated from the lines alone, and never too low: lines count
+ * as one paragraph unless they certainly are not.
  */
 #include <string.h>
 
@@ -11,11 +11,11 @@
 #include "base/view.h"
 #include "core/formats/markdown_internal.h"
 
-/* One line, as far as it matters here. */
+/* What matters of a line. */
 struct line_shape {
-    struct ethos_view line; /* from its first character that is no blank to its last */
-    size_t indent;          /* blanks before that; a tab is more than a paragraph may have */
-    bool tab_after;         /* among the blanks at its end */
+    struct ethos_view line; /* the line without blanks around it */
+    size_t indent;          /* blanks before it; a tab counts as more than a paragraph may have */
+    bool tab_after;         /* there is a tab after it */
 };
 
 struct cost_bound {
@@ -24,7 +24,7 @@ struct cost_bound {
     bool table;
     char fence; /* of the code block we are in, or 0 */
     size_t fence_size;
-    bool unsure; /* where code blocks are */
+    bool unsure; /* it is not certain where code blocks are */
     uint64_t work;
 };
 
@@ -66,7 +66,7 @@ static size_t run_length(struct ethos_view text, char c)
     return size;
 }
 
-/* Whether the line is an item of a list, with something in it. */
+/* Whether the line is a list item that is not empty. */
 static bool is_item(struct ethos_view line, bool *out_numbered)
 {
     size_t size = 0;
@@ -100,7 +100,7 @@ static bool open_fence(struct cost_bound *self, const struct line_shape *look, c
     struct ethos_view info = view_from(look->line, size);
     if (size < 3 || look->indent > 3 || (c == '`' && memchr(info.data, '`', info.size)))
         return false;
-    self->unsure |= look->indent > 0; // it may be that of an item, and end with it
+    self->unsure |= look->indent > 0; // it may belong to a list item and end with it
     self->fence = self->unsure ? 0 : c;
     self->fence_size = size;
     return self->fence;
@@ -117,11 +117,11 @@ static bool is_code_line(struct cost_bound *self, const struct line_shape *look)
                   look->indent < 4;
     if (closes)
         self->fence = 0;
-    self->unsure |= closes && look->tab_after; // which md4c does not take for an end
+    self->unsure |= closes && look->tab_after; // md4c does not end the block then
     return true;
 }
 
-/* Whether the line begins a block of its own whatever is before it. */
+/* Whether the line begins a new block, whatever is before it. */
 static bool is_block_start(const struct cost_bound *self, const struct line_shape *look)
 {
     bool numbered, other;
@@ -147,7 +147,7 @@ static struct ethos_view skip_character(struct ethos_view text, char c)
     return view_from(text, text.size > 0 && text.data[0] == c);
 }
 
-/* | --- | :-: | with bars at both ends and three characters or more between them. */
+/* Whether the line is like | --- | :-: |, with bars at both ends and three characters or more between them. */
 static bool is_table_delimiter(struct ethos_view line)
 {
     size_t columns = 0;
@@ -162,7 +162,7 @@ static bool is_table_delimiter(struct ethos_view line)
     return columns > 0 && view_eq(line, VIEW("|"));
 }
 
-/* The second line of a table: every line is a row then, and each cell is for itself. */
+/* Whether this is the second line of a table. Its lines are rows then, and cells are parsed separately. */
 static bool is_table_start(const struct cost_bound *self, const struct line_shape *look)
 {
     const struct line_shape *first = &self->first;

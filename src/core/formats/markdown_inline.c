@@ -1,5 +1,5 @@
 /*
- * markdown_inline.c: entities and links of markdown, marked or not; what nobody would see.
+ * markdown_inline.c: entities, links in texts, invisible characters, and allowed URLs.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 /* ---- entities -------------------------------------------------------------------------------- */
 
-/* Those that people type; in order. */
+/* The entities that people type, sorted. */
 static const struct {
     const char *name;
     uint32_t character;
@@ -58,7 +58,7 @@ static unsigned digit_value(char c)
                                   : 16;
 }
 
-/* After "#": digits, or x and hexadecimal ones. What is no character is U+FFFD. */
+/* The character of a numeric entity: after "#", digits, or x and hexadecimal digits. Invalid ones are U+FFFD. */
 static uint32_t read_numbered_entity(struct ethos_view digits)
 {
     bool hex = digits.size > 0 && (digits.data[0] | 0x20) == 'x';
@@ -103,7 +103,7 @@ static bool is_url_end(unsigned char c)
     return c <= ' ' || c == 0x7F || c == '<';
 }
 
-/* Where a URL ends: what closes a sentence or a bracket that was open before is none of it. */
+/* The end of a URL, without punctuation after it and without a bracket that was opened before it. */
 static size_t url_end(struct ethos_view text, size_t start)
 {
     size_t end = start, open = 0, closed = 0;
@@ -126,12 +126,12 @@ static bool url_at(struct ethos_view text, size_t at, struct markdown_link *out)
     size_t host = at + scheme;
     if (scheme == 0 || (at > 0 && is_url_word_character(text.data[at - 1])) || host == text.size ||
         !is_url_word_character(text.data[host]))
-        return false; // before its end is looked for, or looking would be quadratic
+        return false; // checked before searching the end, which would be quadratic
     *out = (struct markdown_link){at, url_end(text, host), false};
     return true;
 }
 
-/* name@host.domain around an @; the name may begin at `from`. */
+/* Finds name@host.domain around an @; the name begins at `from` or later. */
 static bool mail_at(struct ethos_view text, size_t from, size_t at, struct markdown_link *out)
 {
     size_t start = at, end = at + 1, dot = 0;
@@ -166,9 +166,9 @@ bool markdown_link(struct ethos_view text, size_t from, struct markdown_link *ou
     return false;
 }
 
-/* ---- what nobody would see ------------------------------------------------------------------- */
+/* ---- invisible characters -------------------------------------------------------------------- */
 
-/* Size of the character at an offset; *out_cp is 0 for one that is seen. */
+/* The size of the character at an offset; *out_cp is 0 if it is visible. */
 static size_t read_hidden_character(struct ethos_view text, size_t at, uint32_t *out_cp)
 {
     uint32_t cp;
@@ -211,7 +211,7 @@ int markdown_show(struct ethos_view text, struct str *out)
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* What stands before the colon of a scheme; absent when the link is relative. */
+/* The scheme of a URL; absent if the URL is relative. */
 static struct ethos_view scheme_of(struct ethos_view url)
 {
     for (size_t i = 0; i < url.size && !memchr("/?#", url.data[i], 3); i++)
@@ -220,7 +220,7 @@ static struct ethos_view scheme_of(struct ethos_view url)
     return (struct ethos_view){0};
 }
 
-/* A host without a scheme; browsers take a backslash for a slash. */
+/* Whether the URL has a host but no scheme. Browsers treat a backslash like a slash. */
 static bool has_host(struct ethos_view url)
 {
     return url.size >= 2 && memchr("/\\", url.data[0], 2) && memchr("/\\", url.data[1], 2);

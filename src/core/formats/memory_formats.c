@@ -1,5 +1,5 @@
 /*
- * memory_formats.c: which files other programs keep, and how each is read.
+ * memory_formats.c: the files of other programs, and how each is read.
  */
 #include "core/formats/memory_formats.h"
 
@@ -19,24 +19,24 @@ static bool is_markdown(const char *path)
     return view_ends(view_str(path), VIEW(".md"));
 }
 
-/* The path behind a folder, or NULL when it is not in it. */
+/* The path below a folder, or NULL if it is not in the folder. */
 static const char *path_below(const char *path, const char *folder)
 {
     size_t size = strlen(folder);
     return strncmp(path, folder, size) == 0 && path[size] == '/' ? path + size + 1 : NULL;
 }
 
-/* Every markdown file of the folder is memory. */
+/* Accepts every markdown file of the folder. */
 static const char *refuse_folder(const char *path)
 {
     return is_markdown(path) ? NULL : "not a markdown file";
 }
 
-/* What is said of files that stand beside memory in the home of an agent. */
+/* Why a file beside memory in the home of an agent is not imported. */
 static const char *refuse_beside(const char *path)
 {
     if (strcmp(path, "SOUL.md") == 0)
-        return "says who the agent is, which is no memory; copy it to the personality yourself";
+        return "describes the agent, which is not memory; copy it to the personality yourself";
     return is_markdown(path) ? "instructions, not memory" : "";
 }
 
@@ -48,7 +48,7 @@ static const char *refuse_openclaw(const char *path)
     return strcmp(path, INDEX) == 0 || strcmp(path, PROFILE) == 0 ? NULL : refuse_beside(path);
 }
 
-/* The folder of the memories alone will do too. */
+/* The path may also be the folder memories/ itself. */
 static const char *refuse_hermes(const char *path)
 {
     const char *inner = path_below(path, "memories");
@@ -101,7 +101,7 @@ static int emit_separate_entry(const struct format_reading *reading, struct etho
     return text.size > 0 ? reading->each(reading->arg, &item) : ETHOS_OK;
 }
 
-/* Entries between lines of nothing but a section sign. */
+/* Reads entries that are separated by lines with only a section sign. */
 static int read_hermes(const struct format_reading *reading)
 {
     struct ethos_view rest = reading->text, line, piece = view_of(rest.data, 0);

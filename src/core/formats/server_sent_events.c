@@ -1,5 +1,5 @@
 /*
- * server_sent_events.c: server-sent events as a client reads them.
+ * server_sent_events.c: parses server-sent events, for clients.
  */
 #include "core/formats/server_sent_events.h"
 
@@ -31,7 +31,7 @@ void event_stream_restart(struct event_stream *self)
     forget_event(self);
 }
 
-/* It goes into a header of the next request: nothing in it may end that. */
+/* The id is sent in a header of the next request, so control characters are refused. */
 static void set_id(struct event_stream *self, struct ethos_view id)
 {
     if (id.size >= sizeof self->id)

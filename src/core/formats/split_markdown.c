@@ -1,9 +1,9 @@
 /*
- * split_markdown.c: a markdown file taken apart: by sections into facts, by blocks into entries.
+ * split_markdown.c: splits a markdown file into facts (by section) or entries (by block).
  *
- * Headings are lines of one to six '#', a blank and text, outside blocks of code. The sections of
- * a file are those of its highest heading; where that one is the title of the file, standing alone
- * above others, those of the next. What stands before them is one fact of its own.
+ * Headings are lines of one to six '#', a blank and text, outside code blocks. A file is split at its highest level of
+ * headings or, if that is a single title above others, at the next level. The text before the first section is a fact of
+ * its own.
  */
 #include "core/formats/code_fence.h"
 #include "core/formats/line_kinds.h"
@@ -17,7 +17,7 @@
 
 /* ---- entries -------------------------------------------------------------------------------- */
 
-/* The block that is being read, and where it stands. */
+/* The block that is being read, and its position. */
 struct blocks {
     const struct format_reading *reading;
     enum foreign_target target;
@@ -53,14 +53,14 @@ static void extend_entry(struct blocks *blocks, struct ethos_view line)
     blocks->gap = false;
 }
 
-/* What is indented after a blank line belongs to the list item before it. */
+/* Whether the line continues the block. An indented line continues a list item even after a blank line. */
 static bool is_entry_continued(const struct blocks *blocks, struct ethos_view line)
 {
     return !markdown_is_item(line) &&
            (!blocks->gap || (blocks->item && markdown_is_indented(line)));
 }
 
-/* Headings with nothing between them are one: that of a chapter and of its first section. */
+/* Headings with nothing between them count as one, such as those of a chapter and its first section. */
 static void open_entry_heading(struct blocks *blocks, struct ethos_view line)
 {
     if (!blocks->first)
@@ -108,7 +108,7 @@ int markdown_entries(const struct format_reading *reading, enum foreign_target t
 
 /* ---- sections ------------------------------------------------------------------------------- */
 
-/* A copy in which the lines of our own block are blank, so that lines keep their numbers. */
+/* A copy with our own block blanked out, so that line numbers stay the same. */
 static int blank_managed_block(const struct format_reading *reading, struct ethos_view *out)
 {
     struct ethos_view rest = reading->text, line;
@@ -135,7 +135,7 @@ static int blank_managed_block(const struct format_reading *reading, struct etho
     return ETHOS_OK;
 }
 
-/* The level at which a file is taken apart; 7 when it has no heading. */
+/* The level of headings at which to split the file; 7 if it has no headings. */
 static unsigned section_level(struct ethos_view text)
 {
     size_t counts[MARKDOWN_LEVELS + 2] = {0};
@@ -180,11 +180,11 @@ static int emit_section(const struct sections *sections)
         .line = sections->line};
     if (item.text.size > 0)
         return reading->each(reading->arg, &item);
-    reading->skip(reading->arg, item.line, "nothing stands below this heading");
+    reading->skip(reading->arg, item.line, "there is no text below this heading");
     return ETHOS_OK;
 }
 
-/* The title of the file names what stands below it, before the first section. */
+/* Emits all sections. Text before the first section gets the title of the file. */
 static int walk_sections(struct sections *sections, struct ethos_view text, unsigned level)
 {
     struct fence fence = {0};
@@ -211,8 +211,7 @@ static int walk_sections(struct sections *sections, struct ethos_view text, unsi
 }
 
 /*
- * Takes the frontmatter off, which tells a program how to read the file, and counts its lines. What
- * merely stands between two rules has no members.
+ * Skips the frontmatter and returns its number of lines. Text between two rules without members is not frontmatter.
  */
 static size_t skip_frontmatter(const struct format_reading *reading, struct ethos_view *text)
 {
@@ -224,7 +223,7 @@ static size_t skip_frontmatter(const struct format_reading *reading, struct etho
     view_line(&rest, &first);
     if (!note.has_frontmatter || !view_contains(first, VIEW(":")) || markdown_heading(first) > 0)
         return 0;
-    reading->skip(reading->arg, 1, "frontmatter, which is no memory");
+    reading->skip(reading->arg, 1, "frontmatter, which is not memory");
     rest = view_of(text->data, (size_t)(note.body.data - text->data));
     while (view_line(&rest, &first))
         lines++;

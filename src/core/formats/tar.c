@@ -1,5 +1,5 @@
 /*
- * tar.c: tar archives of regular files.
+ * tar.c: reads and writes tar archives of regular files.
  */
 #include "core/formats/tar.h"
 
@@ -131,7 +131,7 @@ static int read_archive_bytes(struct tar *tar, void *data, size_t size, struct e
     return code;
 }
 
-/* Octal digits, blanks before and after them. */
+/* Reads octal digits, with blanks before and after them. */
 static bool read_octal(const char block[TAR_BLOCK], struct header_field field, uint64_t *out)
 {
     const char *at = block + field.at, *end = at + field.size;
@@ -146,7 +146,7 @@ static bool read_octal(const char block[TAR_BLOCK], struct header_field field, u
     return true;
 }
 
-/* Adds the text of a field, which need not be terminated; both fields together fit a path. */
+/* Appends a field, which need not be terminated. Prefix and name together fit into a path. */
 static void append_field_text(const char block[TAR_BLOCK], struct header_field field,
                               char path[TAR_PATH_SIZE])
 {
@@ -170,7 +170,7 @@ static bool is_zero_block(const char block[TAR_BLOCK])
     return true;
 }
 
-/* What a pax header says about the entry after it. */
+/* The values of a pax header for the next entry. */
 struct extension {
     bool has_path, has_size;
     char path[TAR_PATH_SIZE];
@@ -193,7 +193,7 @@ static int apply_pax_record(struct ethos_view name, struct ethos_view value, str
                             struct ethos_error *error)
 {
     if (view_starts(name, VIEW("GNU.sparse")))
-        return err_set(error, ETHOS_DENIED, "the archive holds a sparse file");
+        return err_set(error, ETHOS_DENIED, "the archive contains a sparse file");
     if (view_eq_str(name, "path")) {
         if (value.size == 0 || value.size >= TAR_PATH_SIZE || memchr(value.data, 0, value.size))
             return refuse_corrupt("a path is not valid", error);
@@ -267,10 +267,10 @@ static int refuse_kind(const struct tar_entry *entry, char type, struct ethos_er
     const char *kind = type == '1' || type == '2'                  ? "a link"
                        : type == '3' || type == '4' || type == '6' ? "a device or pipe"
                                                                    : "of an unknown kind";
-    return err_set(error, ETHOS_DENIED, "the archive holds %s, which is %s", entry->path, kind);
+    return err_set(error, ETHOS_DENIED, "the archive contains %s, which is %s", entry->path, kind);
 }
 
-/* The entry of a header block, after what a pax header said. */
+/* Parses the entry of a header block, with the values of a pax header before it. */
 static int parse_entry(struct tar *tar, const char block[TAR_BLOCK],
                        const struct extension *extension, struct tar_entry *out,
                        struct ethos_error *error)
@@ -302,7 +302,7 @@ static int parse_entry(struct tar *tar, const char block[TAR_BLOCK],
     return 1;
 }
 
-/* Past what is left of the current file. */
+/* Skips the rest of the current file. */
 static int skip_file(struct tar *tar, struct ethos_error *error)
 {
     char buffer[TAR_BLOCK * 16];

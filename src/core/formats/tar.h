@@ -1,10 +1,9 @@
 /*
- * tar.h: tar archives of regular files, as POSIX describes them: ustar, with a pax header for a path or
- * a size that does not fit.
+ * tar.h: reads and writes tar archives of regular files in the POSIX format: ustar, with a pax header for a path or a
+ * size that does not fit.
  *
- * Pure: the reader asks a callback for bytes. It accepts regular files and directories, whose names may
- * be anything; links, devices, sparse files and other kinds are refused, and so is an archive that
- * ends early.
+ * Pure: the reader gets bytes from a callback. It accepts regular files and directories with any names, and refuses links,
+ * devices, sparse files, other kinds, and truncated archives.
  */
 #ifndef ETHOS_CORE_FORMATS_TAR_H
 #define ETHOS_CORE_FORMATS_TAR_H
@@ -30,10 +29,10 @@ struct tar_entry {
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* Appends what stands before the bytes of a file. Returns str_code. */
+/* Appends the header of a file. Returns str_code. */
 int tar_print(const struct tar_entry *entry, struct str *out);
 
-/* Zero bytes after a file of this size; and after the last file. */
+/* The number of zero bytes after a file of this size, and after the last file. */
 size_t tar_padding(uint64_t size);
 #define TAR_END_BYTES (2 * TAR_BLOCK)
 
@@ -45,15 +44,15 @@ typedef int tar_read_fn(void *arg, void *data, size_t size, struct ethos_error *
 struct tar {
     tar_read_fn *read;
     void *arg;
-    uint64_t left;   /* bytes of the archive that were not read yet */
-    uint64_t unread; /* of them, of the current file */
-    size_t padding;  /* and after it */
+    uint64_t left;   /* bytes of the archive not read yet */
+    uint64_t unread; /* bytes of the current file not read yet */
+    size_t padding;  /* zero bytes after it */
 };
 
 /* The archive has `size` bytes. */
 void tar_open(struct tar *tar, uint64_t size, tar_read_fn *read, void *arg);
 
-/* The next entry: 1; 0 at the end; else a code: ETHOS_CORRUPT, ETHOS_DENIED for a kind that is refused. */
+/* Reads the next entry: 1, or 0 at the end; else ETHOS_CORRUPT, ETHOS_DENIED for a refused kind, or another code. */
 int tar_next(struct tar *tar, struct tar_entry *out, struct ethos_error *error);
 
 /* Reads at most `size` bytes of the current file; *out_size 0 at its end. */

@@ -1,5 +1,5 @@
 /*
- * text_units.c: sections, paragraphs and list items of a text.
+ * text_units.c: splits a markdown text into sections, paragraphs, list items and code blocks.
  */
 #include "core/formats/text_units.h"
 
@@ -9,20 +9,20 @@
 #include "core/formats/line_kinds.h"
 
 #define DATE_SIZE 10    /* YYYY-MM-DD */
-#define HEADING_MAX 400 /* bytes of a heading that count */
+#define HEADING_MAX 400 /* bytes of a heading that are used */
 
 struct unit_walk {
     struct ethos_view text, above;
     struct text_date date;
     text_unit_fn *each;
     void *arg;
-    /* the headings that are open, by level from 1 */
+    /* the current headings, by level from 1 */
     struct ethos_view headings[MARKDOWN_LEVELS + 1];
     struct text_date dates[MARKDOWN_LEVELS + 1];
-    size_t heading; /* where the last one stands */
-    bool begun;     /* its section */
+    size_t heading; /* offset of the last heading */
+    bool begun;     /* its section was reported */
     struct ethos_view block;
-    bool item, gap; /* the block is a list item; a blank line stands behind it */
+    bool item, gap; /* the block is a list item; a blank line follows it */
 };
 
 /* ---- dates ----------------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ static unsigned parse_digits(const char *digits, size_t count)
     return number;
 }
 
-/* Whether a date stands at the start of DATE_SIZE bytes. */
+/* Reads a date of DATE_SIZE bytes. */
 static bool read_date(const char *at, struct text_date *out)
 {
     for (size_t i = 0; i < DATE_SIZE; i++)
@@ -142,7 +142,7 @@ static void open_heading(struct unit_walk *walk, unsigned level, struct ethos_vi
     walk->begun = false;
 }
 
-/* What is indented belongs to the list item before it, behind a blank line too. */
+/* Whether the line continues the block. An indented line continues a list item even after a blank line. */
 static bool is_unit_continued(const struct unit_walk *walk, struct ethos_view line)
 {
     if (markdown_is_item(line))
@@ -167,7 +167,7 @@ static int add_unit_line(struct unit_walk *walk, struct ethos_view line)
     return code;
 }
 
-/* A fence behind a blank line begins a unit, unless it is part of a list item. */
+/* Adds a line of a code block. After a blank line, a fence begins a new unit unless it belongs to a list item. */
 static int add_code(struct unit_walk *walk, struct ethos_view line, bool opens)
 {
     int code = ETHOS_OK;

@@ -1,5 +1,5 @@
 /*
- * toolset_yaml.c: reading and editing toolset.yaml and mcp.yaml line by line.
+ * toolset_yaml.c: reads and edits toolset.yaml and mcp.yaml line by line.
  */
 #include "core/formats/toolset_yaml.h"
 
@@ -18,7 +18,7 @@
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Takes a line off the text, with its line end. */
+/* Reads the next line with its line end, and moves *rest behind it. */
 static bool next_raw_line(struct ethos_view *rest, struct ethos_view *out)
 {
     if (rest->size == 0)
@@ -38,7 +38,7 @@ static size_t indent_of(struct ethos_view line)
     return size;
 }
 
-/* Without blanks around it, a comment behind it, and quotes. */
+/* A scalar without blanks, comment and quotes. */
 static struct ethos_view scalar_value(struct ethos_view text)
 {
     text = view_trim(text);
@@ -52,7 +52,7 @@ static struct ethos_view scalar_value(struct ethos_view text)
     return text;
 }
 
-/* "- name": the name. */
+/* Whether the line is "- name"; *out is the name. */
 static bool is_item(struct ethos_view line, struct ethos_view *out)
 {
     struct ethos_view text = view_trim(line);
@@ -62,7 +62,7 @@ static bool is_item(struct ethos_view line, struct ethos_view *out)
     return out->size > 0;
 }
 
-/* "name: value": both; the value is empty where more lines hold it. */
+/* Whether the line is "name: value"; the value is empty if it is on the following lines. */
 static bool is_member(struct ethos_view line, struct ethos_view *name, struct ethos_view *value)
 {
     struct ethos_view text = view_trim(line), item;
@@ -84,7 +84,7 @@ static bool is_blank_or_comment(struct ethos_view line)
 
 /* ---- lists and objects in brackets ------------------------------------------------------------- */
 
-/* Blanks, line ends and comments. */
+/* Skips blanks, line ends and comments. */
 static void skip_flow_blanks(struct ethos_view *rest)
 {
     while (rest->size > 0) {
@@ -100,7 +100,7 @@ static void skip_flow_blanks(struct ethos_view *rest)
     }
 }
 
-/* A text within brackets: quoted, or up to what ends it. */
+/* Reads a text within brackets: quoted, or up to the character that ends it. */
 static bool flow_text(struct ethos_view *rest, struct ethos_view *out)
 {
     char quote = rest->size > 0 ? *rest->data : 0;
@@ -133,7 +133,7 @@ static bool flow_member(json_t *object, struct ethos_view name, json_t *value)
     return json_object_set_new(object, key, value) == 0 && fits;
 }
 
-/* Takes a list, an object or a text off the rest; NULL for what is none, or without memory. */
+/* Reads a list, an object or a text; NULL if it is malformed, or when out of memory. */
 static json_t *flow_value(struct ethos_view *rest, int depth)
 {
     struct ethos_view text;
@@ -169,7 +169,7 @@ static json_t *flow_value(struct ethos_view *rest, int depth)
     return value;
 }
 
-/* What begins with a bracket at `value`, and may go on for some lines; *rest is then what follows these. */
+/* Reads a value that starts with a bracket and may continue on further lines; *rest then starts after them. */
 static json_t *flow_read(struct ethos_view value, struct ethos_view *rest)
 {
     struct ethos_view line,
@@ -189,7 +189,7 @@ static bool is_flow(struct ethos_view value)
     return value.size > 0 && (*value.data == '[' || *value.data == '{');
 }
 
-/* Appends the texts of a list; false without memory. */
+/* Appends the texts of a list; false when out of memory. */
 static bool append_flow_names(json_t *list, const json_t *flow)
 {
     size_t index;
@@ -200,7 +200,7 @@ static bool append_flow_names(json_t *list, const json_t *flow)
     return true;
 }
 
-/* Whether YAML reads it; a list alone is read as a member. */
+/* Whether the text is valid YAML; a plain list is parsed as a member. */
 static bool is_yaml(struct ethos_view text, bool list)
 {
     struct arena arena;
@@ -224,7 +224,7 @@ static int refuse_lines(const char *file, struct ethos_error *error)
                     "edit it by hand");
 }
 
-/* A name that a line of a list holds as it is. */
+/* Checks a name, which must not need quotes in a list. */
 static int check_name(const json_t *item, const char *what, struct ethos_error *error)
 {
     struct ethos_view name = view_of(json_string_value(item), json_string_length(item));
@@ -296,7 +296,7 @@ json_t *toolset_read(struct ethos_view text)
     return names;
 }
 
-/* Items in lines, all with one indent, below at most one member. Nothing else can be edited by line. */
+/* Whether the file can be edited by line: items with one indentation, below at most one member. */
 static bool has_plain_lines(struct ethos_view text, size_t *out_indent, bool *out_member)
 {
     struct ethos_view line, name, value;
@@ -332,7 +332,7 @@ static void add_items(const json_t *names, const json_t *but, const char *indent
     }
 }
 
-/* What stays of the lines; *kept are the names on them. Only what stands before the list, if so asked. */
+/* Copies the lines that stay; *kept collects their names. With `head`, only the lines before the list. */
 static void copy_remaining_lines(struct ethos_view text, const json_t *names, bool head,
                                  json_t **kept, struct str *out)
 {
@@ -417,13 +417,13 @@ static json_t *find_or_add_member(json_t *object, struct ethos_view name, bool l
     return json_object_get(object, key);
 }
 
-/* Where the lines that follow belong. */
+/* The position in the file: what the following lines belong to. */
 struct policy_position {
-    size_t server_at, member_at, tool_at; /* indents; 0: not there */
+    size_t server_at, member_at, tool_at; /* indentations; 0: none yet */
     json_t *server, *reject, *tool, *list;
 };
 
-/* One in brackets. `enabled` is a text there. */
+/* Sets a member from a value in brackets, in which `enabled` is a text. */
 static void set_flow_member(json_t *server, const char *name, json_t *flow)
 {
     if (strcmp(name, "tools") == 0 && json_is_array(flow))
@@ -464,7 +464,7 @@ static void read_server_member(struct policy_position *at, size_t indent, struct
     else if (view_eq_str(name, "tools"))
         at->list = find_or_add_member(at->server, name, true);
     if (at->list && value.size > 0 && !yaml_is_null(value) && !is_flow(value))
-        push_text(&at->list, value); // one name alone
+        push_text(&at->list, value); // a single name
     json_decref(flow);
     if (is_flow(value))
         return;
@@ -500,7 +500,7 @@ static void read_server(struct policy_position *at, json_t *servers, struct etho
     json_decref(flow);
 }
 
-/* The value of the member on the line before. */
+/* Reads a value in brackets that belongs to the member on the previous line. */
 static void read_flow_line(struct policy_position *at, struct ethos_view line,
                            struct ethos_view *rest)
 {
@@ -567,14 +567,14 @@ json_t *mcp_policy_read(struct ethos_view text)
 struct editing {
     const json_t *tools; /* by server */
     struct str *out;
-    json_t *done;                /* servers whose list is as it should be */
-    size_t server_at, member_at; /* indents; 0: not there */
-    const json_t *wanted;        /* of the server that the lines are of; NULL: it stays as it is */
+    json_t *done;                /* servers whose list is written */
+    size_t server_at, member_at; /* indentations; 0: none yet */
+    const json_t *wanted;        /* the new list of the current server; NULL: leave it */
     char server[MAX_NAME + 1];
-    bool in_list;   /* the lines are of the list that is wanted otherwise */
-    size_t item_at; /* the indent of its items; 0: none yet */
+    bool in_list;   /* the lines belong to the list that changes */
+    size_t item_at; /* indentation of its items; 0: none yet */
     json_t *kept;   /* the names in it that stay */
-    bool stuck;     /* what is to change is not in lines of its own */
+    bool stuck;     /* the file cannot be edited by line */
 };
 
 static void write_items(struct editing *at, size_t width)
@@ -585,7 +585,7 @@ static void write_items(struct editing *at, size_t width)
     add_items(at->wanted, at->kept, indent, at->out);
 }
 
-/* The lines of a server, or of its list, have come to their end: what is missing is added. */
+/* Adds what is missing at the end of a server, or of its list. */
 static void finish_server(struct editing *at)
 {
     size_t member_at = at->member_at ? at->member_at : at->server_at + 2;
@@ -615,7 +615,7 @@ static void begin_server(struct editing *at, struct ethos_view name, size_t inde
     at->wanted = json_object_get(at->tools, at->server);
 }
 
-/* A line of the list; false: it ended before. */
+/* Edits a line of the list; false if the list has ended before it. */
 static bool edit_item(struct editing *at, struct ethos_view line)
 {
     struct ethos_view name;
@@ -651,12 +651,12 @@ static void edit_line(struct editing *at, struct ethos_view line)
         at->in_list = at->wanted && view_eq_str(name, "tools");
         at->stuck |= at->in_list && value.size > 0;
         if (at->in_list && (at->kept = json_array()) && !json_is_array(at->wanted))
-            return; // the list goes
+            return; // the list is removed
     }
     str_add(at->out, line);
 }
 
-/* Servers that the file does not name, with a list to write. */
+/* Adds servers with a list that are not in the file. */
 static void add_servers(struct editing *at, bool headed)
 {
     const char *name;
@@ -709,7 +709,7 @@ static bool has_same_names(const json_t *a, const json_t *b)
     return json_is_array(a) == json_is_array(b);
 }
 
-/* Whether a server says what it should: the tools that are wanted, and all else as before. */
+/* Whether a server has the wanted tools, and everything else as before. */
 static bool is_server_as_wanted(const json_t *before, const json_t *after, const json_t *wanted)
 {
     json_t *old = json_copy((json_t *)before), *new = json_copy((json_t *)after);
@@ -723,7 +723,7 @@ static bool is_server_as_wanted(const json_t *before, const json_t *after, const
     return fits;
 }
 
-/* Lines can be indented in ways that are read otherwise than they were meant: such a file is left to people. */
+/* Whether the edited file has the wanted tools and nothing else changed. Unusual indentation may be misread. */
 static bool is_edit_as_wanted(struct ethos_view before, struct ethos_view after,
                               const json_t *tools)
 {
@@ -744,7 +744,7 @@ static bool is_edit_as_wanted(struct ethos_view before, struct ethos_view after,
     return fits;
 }
 
-/* The lines with the tools set. */
+/* Appends the file with the tools set. */
 static int edit_policy(struct ethos_view text, const json_t *tools, struct str *out,
                        struct ethos_error *error)
 {

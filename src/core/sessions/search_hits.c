@@ -20,7 +20,7 @@ static int parse_time(const char *name, const char *text, int64_t now_ms, bool e
 {
     if (!text || clock_parse(view_str(text), now_ms, end, out, NULL))
         return ETHOS_OK;
-    return err_set(error, ETHOS_INVALID, "%s: \"%s\" is no time", name, text);
+    return err_set(error, ETHOS_INVALID, "%s: \"%s\" is not a valid time", name, text);
 }
 
 int search_show_begin(struct search_show *self, const struct ethos_search *search, int64_t now_ms,

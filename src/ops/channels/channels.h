@@ -1,9 +1,9 @@
 /*
- * channels.h: the operations channel.* but channel.run, which is the gateway itself: they read and change channels.db,
- * whether a gateway runs or not.
+ * channels.h: the operations channel.* except channel.run, which is the gateway itself. They read and change channels.db,
+ * whether a gateway is running or not.
  *
- * The rows are in every program (table.c). What they run is in those that have SQLite: the others define
- * channel_operations as NULL, and their rows are for libexec/ethos-db.
+ * Every program has the rows (table.c), but only programs with SQLite have the functions. The others define
+ * channel_operations as NULL and leave these operations to libexec/ethos-db.
  */
 #ifndef ETHOS_OPS_CHANNELS_CHANNELS_H
 #define ETHOS_OPS_CHANNELS_CHANNELS_H
@@ -30,12 +30,12 @@ op_fn channel_people_run;
 struct channel_db;
 
 /*
- * The database of the home; of a dry run in a transaction that channels_close gives up. ETHOS_NOTFOUND when there is
- * none and create is false.
+ * Opens the database of the home; in a dry run, in a transaction that channels_close rolls back. ETHOS_NOTFOUND if there
+ * is none and create is false.
  */
 int channels_open(struct op_call *call, bool create, struct channel_db **out,
                   struct ethos_error *error);
-/* The same for a list: *out is NULL when there is none. */
+/* The same for a list: if there is no database, *out is NULL. */
 int channels_open_to_list(struct op_call *call, struct channel_db **out, struct ethos_error *error);
 
 void channels_close(const struct op_call *call, struct channel_db *db);

@@ -1,5 +1,5 @@
 /*
- * open.c: channels.db for the operations channel.*, in the programs that have SQLite.
+ * open.c: opens channels.db for the operations channel.*, in programs with SQLite.
  */
 #include "base/err.h"
 #include "base/system/os.h"
@@ -50,6 +50,6 @@ int channels_open_to_list(struct op_call *call, struct channel_db **out, struct 
 void channels_close(const struct op_call *call, struct channel_db *db)
 {
     if (db && call->dry_run)
-        channel_db_end(db, ETHOS_CONFLICT, NULL); // nothing of it stays
+        channel_db_end(db, ETHOS_CONFLICT, NULL); // rolls back
     channel_db_close(db);
 }

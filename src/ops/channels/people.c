@@ -1,5 +1,5 @@
 /*
- * people.c: channel.owner, allow, remove and people: who may talk.
+ * people.c: the operations channel.owner, allow, remove and people: who may talk to the agent.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static json_t *owner_json(const struct channel_platform *platform, const char *c
 {
     char link[512] = "";
     if (platform->owner_link && *bot)
-    // the table's own, with two texts
+    // a format of the table, for two strings
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
         snprintf(link, sizeof link, platform->owner_link, bot, code);
@@ -45,7 +45,7 @@ int channel_owner_run(struct op_call *call, struct op_result *result, struct eth
     int code = check_platform(name, error);
     if (code != ETHOS_OK)
         return code;
-    if (call->dry_run) // a code that is not valid helps nobody
+    if (call->dry_run) // a dry run creates no code
         return op_return(result, json_object(), error);
     code = channels_open(call, true, &db, error);
     if (code == ETHOS_OK)
@@ -58,7 +58,7 @@ int channel_owner_run(struct op_call *call, struct op_result *result, struct eth
                : code;
 }
 
-/* ---- letting in -------------------------------------------------------------------------------- */
+/* ---- allowing ---------------------------------------------------------------------------------- */
 
 static json_t *contact_json(const struct contact *contact)
 {
@@ -69,7 +69,7 @@ static json_t *contact_json(const struct contact *contact)
                      contact->role, "since", since);
 }
 
-/* By the code, or by who it is. */
+/* Admits a sender by pairing code, or by platform and sender id. */
 static int admit_sender(struct op_call *call, struct channel_db *db, struct contact *out,
                         struct ethos_error *error)
 {
@@ -80,8 +80,8 @@ static int admit_sender(struct op_call *call, struct channel_db *db, struct cont
     if (!code && platform && sender)
         return contact_admit(db, platform, sender, role, service_now_ms(call->ethos), out, error);
     if (!code || platform || sender) {
-        int result = err_set(error, ETHOS_INVALID, "name a code, or a platform and a sender");
-        return err_hint(error, result, "ethos gateway people shows who waits");
+        int result = err_set(error, ETHOS_INVALID, "give a code, or a platform and a sender");
+        return err_hint(error, result, "ethos gateway people lists who is waiting");
     }
     if (!code_parse(view_str(code), code_text))
         return err_set(error, ETHOS_INVALID,
@@ -125,7 +125,7 @@ struct people_rows {
     json_t *rows, *waiting;
 };
 
-/* Which person an account is: several may be one. */
+/* Adds a contact with its user. Several accounts may belong to one user. */
 static int add_contact(void *arg, const struct contact *contact)
 {
     struct people_rows *people = arg;
@@ -156,15 +156,10 @@ static int add_waiting(void *arg, const struct contact_waiting *waiting)
 static int load_identities(struct op_call *call, struct people_rows *people,
                            struct ethos_error *error)
 {
-    int root, code = service_local_user(call->ethos, people->local, error);
-    if (code == ETHOS_OK)
-        code = service_open_root(call->ethos, false, &root, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = identity_load(root, &people->map, error);
-    if (root >= 0)
-        os_close(root);
-    return code;
+    CLEANUP_FD int root = -1;
+    TRY(service_local_user(call->ethos, people->local, error));
+    TRY(service_open_root(call->ethos, false, &root, error));
+    return identity_load(root, &people->map, error);
 }
 
 static int list_people(struct op_call *call, struct channel_db *db, struct people_rows *people,

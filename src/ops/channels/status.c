@@ -1,5 +1,5 @@
 /*
- * status.c: channel.status, messages and resend: what runs, what came, and what may not have arrived.
+ * status.c: the operations channel.status, messages and resend: the channels, recent messages, and unsent answers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +15,12 @@
 #include "memory/handle.h"
 #include "ops/channels/channels.h"
 
-#define SHOWN_MS                                                                                   \
-    (7 * 86400000LL) /* for which messages are counted, and those that were not sent listed */
-#define MESSAGES 20  /* that are listed without a limit */
+#define SHOWN_MS (7 * 86400000LL) /* the period for counting messages and listing unsent ones */
+#define MESSAGES 20               /* listed without a limit */
 
 /* ---- channels ---------------------------------------------------------------------------------- */
 
-/* What the gateway noted last: "up 1763200000123 ...". */
+/* The state that the gateway recorded last: "up 1763200000123 ...". */
 struct channel_state {
     char value[CHANNEL_MAX_CURSOR], since[CLOCK_ISO_SIZE], bot[CHANNEL_MAX_CURSOR];
     const char *state, *why;
@@ -67,7 +66,7 @@ static json_t *command_lines(const char *setup)
     return lines;
 }
 
-/* db NULL: none was ever used. */
+/* Adds the row of a channel; db is NULL if no channel was ever used. */
 static int add_channel(struct op_call *call, struct channel_db *db,
                        const struct channel_platform *platform, bool runs, json_t **rows,
                        struct ethos_error *error)
@@ -121,7 +120,7 @@ static int add_counts(struct channel_db *db, json_t **json, struct ethos_error *
     return code;
 }
 
-/* Whether a gateway of this home runs. */
+/* Whether a gateway of this home is running. */
 static bool is_gateway_running(struct op_call *call)
 {
     int lock = -1;

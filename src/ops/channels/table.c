@@ -7,7 +7,7 @@
 #include "ops/tables.h"
 #include "ops/write_report.h"
 
-/* Only called where the program has them: the rows say that they need the database. */
+/* Called only in programs that have the functions: the rows need the database. */
 static int run_owner(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     return channel_operations->owner(call, result, error);
@@ -53,7 +53,7 @@ static const struct op_arg allow_args[] = {
     {"role", OP_CHOICE, 0, "guest|trusted", "ROLE",
      "guest (default): no memory; trusted: with the memory of the personality"},
     {"platform", OP_TEXT, 0, NULL, "PLATFORM",
-     "with --sender, instead of a code: somebody who waits, or whose role changes"},
+     "with --sender, instead of a code: somebody who is waiting, or whose role changes"},
     {"sender", OP_TEXT, 0, NULL, "SENDER", "the sender's id, as ethos gateway people shows it"},
     ARG_END};
 static const struct op_arg remove_args[] = {
@@ -81,7 +81,7 @@ const struct op ops_channel[] = {
     {"channel.remove", "gateway remove", "Stop answering a person",
      "ethos gateway remove telegram 4711", remove_args, OP_OWNER, OP_WRITES | OP_DATABASE,
      run_remove_person},
-    {"channel.people", "gateway people", "List the people who may talk and those who wait",
+    {"channel.people", "gateway people", "List the people who may talk and those who are waiting",
      "ethos gateway people", people_args, OP_OWNER, OP_IDEMPOTENT | OP_DATABASE, run_people},
     {"channel.status", "gateway status", "Show the channels and unsent messages",
      "ethos gateway status", NULL, OP_OWNER, OP_IDEMPOTENT | OP_DATABASE, run_status},

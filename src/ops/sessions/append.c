@@ -1,8 +1,8 @@
 /*
- * append.c: a conversation kept by scripts and agents: which one goes on here, and what was
- * said next.
+ * append.c: the operations sessions.current, sessions.new and sessions.append, with which scripts and agents record
+ * conversations.
  *
- * A message that a model would refuse at its place is refused, and nothing is made for it.
+ * A message that a model would not accept at its position is refused, and no session is created for it.
  */
 #include <string.h>
 
@@ -19,14 +19,13 @@ static int return_session_id(const struct op_call *call, const char *id, struct 
                              struct ethos_error *error)
 {
     json_t *row = NULL;
-    int code = id ? sessions_read_row(call, id, &row, error) : ETHOS_OK;
-    if (code != ETHOS_OK)
-        return code;
+    if (id)
+        TRY(sessions_read_row(call, id, &row, error));
     return op_return_change(call, result, json_pack("{s:o}", "session", row ? row : json_null()),
                             error);
 }
 
-/* Which one it would be; none when one would be made. */
+/* Reports the session that would be used, or that one would be created. */
 static int preview_current(const struct op_call *call, struct ethos_turn *turn, const char *folder,
                            bool fresh, struct op_result *result, struct ethos_error *error)
 {
@@ -44,19 +43,14 @@ static int preview_current(const struct op_call *call, struct ethos_turn *turn, 
 static int run_current(struct op_call *call, bool fresh, struct op_result *result,
                        struct ethos_error *error)
 {
-    struct ethos_turn *turn;
     char folder[PATH_MAX], id[ETHOS_UUID_SIZE];
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = sessions_folder_of_call(call, folder, error);
-    if (code == ETHOS_OK && call->dry_run)
-        code = preview_current(call, turn, folder, fresh, result, error);
-    else if (code == ETHOS_OK &&
-             (code = ethos_session_current(turn, folder, fresh, id, error)) == ETHOS_OK)
-        code = return_session_id(call, id, result, error);
-    ethos_turn_free(turn);
-    return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    TRY(sessions_folder_of_call(call, folder, error));
+    if (call->dry_run)
+        return preview_current(call, turn, folder, fresh, result, error);
+    TRY(ethos_session_current(turn, folder, fresh, id, error));
+    return return_session_id(call, id, result, error);
 }
 
 int sessions_run_current(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -76,22 +70,22 @@ static bool has_role(const struct ethos_message *message, const char *role)
     return strcmp(message->role, role) == 0;
 }
 
-/* Every call has a name; ids are looked at with the order. */
+/* Every call needs a name; their ids are checked with the order of messages. */
 static int check_calls(const char *text, struct ethos_error *error)
 {
-    json_t *calls = NULL, *call;
+    json_auto_t *calls = NULL;
+    json_t *call;
     size_t index;
-    int code = json_parse(view_str(text), "toolCalls", &calls, error);
-    if (code == ETHOS_OK && json_array_size(calls) == 0)
-        code = err_set(error, ETHOS_INVALID, "toolCalls: must be an array of calls");
+    TRY(json_parse(view_str(text), "toolCalls", &calls, error));
+    if (json_array_size(calls) == 0)
+        return err_set(error, ETHOS_INVALID, "toolCalls: must be an array of calls");
     json_array_foreach (calls, index, call)
-        if (code == ETHOS_OK && json_view(call, "name").size == 0)
-            code = err_set(error, ETHOS_INVALID, "tool call %zu has no name", index + 1);
-    json_decref(calls);
-    return code;
+        if (json_view(call, "name").size == 0)
+            return err_set(error, ETHOS_INVALID, "tool call %zu has no name", index + 1);
+    return ETHOS_OK;
 }
 
-/* What belongs to one role, and text where only a text can say something. */
+/* Checks members that only one role may have, and that there is a text where one is needed. */
 static int check_parts(const struct ethos_message *message, struct ethos_error *error)
 {
     bool result = has_role(message, "tool_result");
@@ -114,23 +108,23 @@ static struct ethos_message named_message(const struct op_call *call)
                                   .tool_calls = op_string(call, "toolCalls")};
 }
 
-/* What a caller can do about a message that does not fit. */
+/* Hints what to do about a message at the wrong position. */
 static int hint_order(const char *id, const struct ethos_message *message, int code,
                       struct ethos_error *error)
 {
     if (code != ETHOS_INVALID)
         return code;
     if (id && has_role(message, "user"))
-        return err_hint(error, code,
-                        "add the reply first (--role assistant), or say that there was none"
-                        " (--aborted)");
-    return id ? err_hint(error, code, "ethos sessions show %s --last 3 shows how it stands", id)
-              : err_hint(error, code, "a session begins with what the user says");
+        return err_hint(
+            error, code,
+            "add the reply first (--role assistant), or use --aborted if there was none");
+    return id ? err_hint(error, code, "ethos sessions show %s --last 3 shows the last messages", id)
+              : err_hint(error, code, "a session begins with a message of the user");
 }
 
-/* ---- its place -------------------------------------------------------------------------------- */
+/* ---- its position ----------------------------------------------------------------------------- */
 
-/* As the store looks at it: from the last user's message on, and only how it goes on. */
+/* Follows the order of messages as the store does: from the last message of the user on. */
 static int follow_order(void *arg, const struct ethos_message *message)
 {
     struct transcript *transcript = arg;
@@ -139,48 +133,41 @@ static int follow_order(void *arg, const struct ethos_message *message)
     return transcript_next(transcript, message, NULL) == ETHOS_NOMEM ? ETHOS_NOMEM : ETHOS_OK;
 }
 
-/* Whether the message may come next in a session (NULL: in a new one), without appending it. */
+/* Checks whether the message may come next in a session (NULL: in a new one). */
 static int check_order(struct ethos *ethos, const char *id, const struct ethos_message *message,
                        struct ethos_error *error)
 {
     struct ethos_sessions *store;
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     arena_init(&arena);
     struct transcript transcript = {.arena = &arena};
-    int code = ethos_sessions(ethos, &store, error);
-    if (code == ETHOS_OK && id)
-        code = sessions_walk_code(
-            store->ops->messages(store, id, 0, follow_order, &transcript, error), error);
-    if (code == ETHOS_OK)
-        code = hint_order(id, message, transcript_next(&transcript, message, error), error);
-    arena_release(&arena);
-    return code;
+    TRY(ethos_sessions(ethos, &store, error));
+    if (id)
+        TRY(sessions_walk_code(store->ops->messages(store, id, 0, follow_order, &transcript, error),
+                               error));
+    return hint_order(id, message, transcript_next(&transcript, message, error), error);
 }
 
-/* Appends, after the messages that end an aborted turn. */
+/* Ends an aborted turn with the messages that it lacks, then appends. */
 static int append_closing(struct ethos_sessions *store, const char *id,
                           const struct ethos_message *message, struct ethos_error *error)
 {
-    struct arena arena;
     struct ethos_message messages[TRANSCRIPT_MAX_CALLS + 1];
+    CLEANUP_ARENA struct arena arena;
     arena_init(&arena);
     struct transcript transcript = {.arena = &arena};
-    int code = sessions_walk_code(
-        store->ops->messages(store, id, 0, follow_order, &transcript, error), error);
-    if (code == ETHOS_OK) {
-        size_t count = transcript_close(&transcript, messages);
-        messages[count] = *message;
-        code = store->ops->append(store, id, messages, count + 1, ETHOS_APPEND_CHECKED, error);
-    }
-    arena_release(&arena);
-    return code;
+    TRY(sessions_walk_code(store->ops->messages(store, id, 0, follow_order, &transcript, error),
+                           error));
+    size_t count = transcript_close(&transcript, messages);
+    messages[count] = *message;
+    return store->ops->append(store, id, messages, count + 1, ETHOS_APPEND_CHECKED, error);
 }
 
-/* Where a message goes. */
+/* The session that a message is appended to. */
 struct message_place {
     struct ethos_turn *turn; /* NULL when the session was named */
     char folder[PATH_MAX];
-    char id[ETHOS_UUID_SIZE]; /* "": to be made */
+    char id[ETHOS_UUID_SIZE]; /* "": to be created */
 };
 
 static int find_session_place(const struct op_call *call, struct message_place *out,
@@ -205,9 +192,8 @@ static int preview_append(const struct op_call *call, const struct message_place
                           struct ethos_error *error)
 {
     const char *id = *place->id ? place->id : NULL;
-    int code = op_flag(call, "aborted") ? ETHOS_OK : check_order(call->ethos, id, message, error);
-    if (code != ETHOS_OK)
-        return code;
+    if (!op_flag(call, "aborted"))
+        TRY(check_order(call->ethos, id, message, error));
     if (!id)
         str_printf(&result->text, "would begin a session in %s\n", place->folder);
     str_printf(&result->text, "would append %zu byte%s as %s%s%s\n", message->content.size,
@@ -221,26 +207,22 @@ static int append_message(const struct op_call *call, const char *id,
                           struct ethos_error *error)
 {
     struct ethos_sessions *store;
-    int code = ethos_sessions(call->ethos, &store, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = op_flag(call, "aborted")
-               ? append_closing(store, id, message, error)
-               : store->ops->append(store, id, message, 1, ETHOS_APPEND_CHECKED, error);
-    code = hint_order(id, message, code, error);
-    return code == ETHOS_OK ? return_session_id(call, id, result, error) : code;
+    TRY(ethos_sessions(call->ethos, &store, error));
+    int code = op_flag(call, "aborted")
+                   ? append_closing(store, id, message, error)
+                   : store->ops->append(store, id, message, 1, ETHOS_APPEND_CHECKED, error);
+    TRY(hint_order(id, message, code, error));
+    return return_session_id(call, id, result, error);
 }
 
 int sessions_run_append(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct message_place place;
+    struct message_place place = {.turn = NULL};
     const struct ethos_message message = named_message(call);
-    int code = check_parts(&message, error);
-    if (code == ETHOS_OK && op_flag(call, "aborted") && !has_role(&message, "user"))
-        code = err_set(error, ETHOS_INVALID, "aborted: only for a message of the user");
-    if (code != ETHOS_OK)
-        return code;
-    code = find_session_place(call, &place, error);
+    TRY(check_parts(&message, error));
+    if (op_flag(call, "aborted") && !has_role(&message, "user"))
+        return err_set(error, ETHOS_INVALID, "aborted: only for a message of the user");
+    int code = find_session_place(call, &place, error);
     if (code == ETHOS_OK && call->dry_run) {
         code = preview_append(call, &place, &message, result, error);
     } else if (code == ETHOS_OK) {

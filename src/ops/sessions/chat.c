@@ -1,6 +1,6 @@
 /*
- * chat.c: the operations chat.*: a message to the agent, whose turn the program runs that has the agent
- * (struct op_chat). What becomes of it is told to the stream of the session.
+ * chat.c: the operations chat.*: send a message to the agent, or abort its turn. The program with the agent runs the turn
+ * (struct op_chat) and sends its events to the stream of the session.
  */
 #include "base/base64.h"
 #include "base/err.h"
@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_MESSAGE 8388608 /* bytes, with what is attached */
+#define MAX_MESSAGE 8388608 /* bytes, with attachments */
 #define MAX_SESSION 127     /* bytes of a session's id */
-#define NO_MODEL "No model is configured here; ethos serve asks the one that ethos setup chooses"
+#define NO_MODEL "No model is configured here; ethos serve uses the one that ethos setup chooses"
 
 static int check_session(const char *id, struct ethos_error *error)
 {
@@ -30,7 +30,7 @@ static int check_session(const char *id, struct ethos_error *error)
                : err_set(error, ETHOS_INVALID, "sessionId: must have 1 to %d bytes", MAX_SESSION);
 }
 
-/* ---- what is attached -------------------------------------------------------------------------- */
+/* ---- attachments ------------------------------------------------------------------------------- */
 
 static bool is_text_type(struct ethos_view type)
 {
@@ -38,7 +38,7 @@ static bool is_text_type(struct ethos_view type)
            view_eq_str(type, "application/xml") || view_eq_str(type, "application/yaml");
 }
 
-/* A text file stands below the message, under its name; what a model would have to see is refused by name. */
+/* Appends a text file below the message, with its name. Other kinds of files are refused. */
 static int add_attachment(const json_t *row, struct str *text, struct ethos_error *error)
 {
     struct str bytes;
@@ -66,11 +66,9 @@ static int add_attachments(const json_t *rows, struct str *text, struct ethos_er
 {
     size_t index;
     json_t *row;
-    int code = ETHOS_OK;
     json_array_foreach ((json_t *)rows, index, row)
-        if (code == ETHOS_OK)
-            code = add_attachment(row, text, error);
-    return code;
+        TRY(add_attachment(row, text, error));
+    return ETHOS_OK;
 }
 
 /* ---- sessions ---------------------------------------------------------------------------------- */
@@ -89,8 +87,8 @@ static int check_session_personality(void *arg, const struct ethos_session *row)
 }
 
 /*
- * A key that is limited goes on with conversations of its personalities alone; with none, if it is limited to a
- * person or a workspace, since whose a conversation is need not be recorded.
+ * A limited key may continue conversations of its personalities only; none if it is limited to a user or a workspace,
+ * because conversations need not record those.
  */
 static int check_session_limits(const struct op_call *call, const char *session,
                                 struct ethos_error *error)
@@ -108,7 +106,7 @@ static int check_session_limits(const struct op_call *call, const char *session,
     return code;
 }
 
-/* A session of its own, for who did not name one. */
+/* Creates a session, for a message that does not name one. */
 static int begin_session(struct op_call *call, char out[ETHOS_UUID_SIZE], struct ethos_error *error)
 {
     struct ethos_sessions *store;
@@ -137,17 +135,14 @@ static int begin_session(struct op_call *call, char out[ETHOS_UUID_SIZE], struct
 static int report_no_model(const struct op_call *call, const char *session,
                            struct ethos_error *error)
 {
-    json_t *told = json_pack("{s:s, s:{s:s, s:s, s:s}}", "sessionId", session, "event", "type",
-                             "error", "error", NO_MODEL, "code", "SETUP_REQUIRED");
-    if (!told)
-        return err_nomem(error);
-    if (call->tell)
-        call->tell(call->progress_arg, told);
-    json_decref(told);
-    return ETHOS_OK;
+    json_auto_t *event = json_pack("{s:s, s:{s:s, s:s, s:s}}", "sessionId", session, "event",
+                                   "type", "error", "error", NO_MODEL, "code", "SETUP_REQUIRED");
+    if (event && call->tell)
+        call->tell(call->progress_arg, event);
+    return event ? ETHOS_OK : err_nomem(error);
 }
 
-/* A program without the agent says so in the stream, where a client waits for the answer. */
+/* A program without the agent reports that in the stream, where the client waits for the answer. */
 static int start_turn(const struct op_call *call, const char *session, const char *turn,
                       struct ethos_view text, struct ethos_error *error)
 {
@@ -166,38 +161,30 @@ static int start_turn(const struct op_call *call, const char *session, const cha
 static int run_send(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     char made[ETHOS_UUID_SIZE], uuid[UUID_SIZE] = "";
-    struct str text;
     const char *session = op_string(call, "sessionId"), *turn = call->id ? call->id : uuid;
+    CLEANUP_STR struct str text;
     str_init(&text, MAX_MESSAGE);
     str_add(&text, op_text(call, "text"));
-    int code = session ? check_session(session, error) : ETHOS_OK;
-    if (code == ETHOS_OK)
-        code = check_session_limits(call, session, error);
-    if (code == ETHOS_OK)
-        code = add_attachments(json_object_get(call->args, "attachments"), &text, error);
-    if (code == ETHOS_OK && str_code(&text) != ETHOS_OK)
-        code = err_set(error, ETHOS_LIMIT, "text: at most %d bytes with what is attached",
-                       MAX_MESSAGE);
-    if (code == ETHOS_OK && !session)
-        code = begin_session(call, made, error);
-    if (code == ETHOS_OK && !call->id && uuid_make(uuid) != 0)
-        code = err_set(error, ETHOS_IO, "cannot get random bytes from the system");
-    if (code == ETHOS_OK)
-        code = start_turn(call, session ? session : made, turn, str_view(&text), error);
-    str_release(&text);
-    if (code != ETHOS_OK)
-        return code;
+    if (session)
+        TRY(check_session(session, error));
+    TRY(check_session_limits(call, session, error));
+    TRY(add_attachments(json_object_get(call->args, "attachments"), &text, error));
+    if (str_code(&text) != ETHOS_OK)
+        return err_set(error, ETHOS_LIMIT, "text: at most %d bytes with attachments", MAX_MESSAGE);
+    if (!session)
+        TRY(begin_session(call, made, error));
+    if (!call->id && uuid_make(uuid) != 0)
+        return err_set(error, ETHOS_IO, "cannot get random bytes from the system");
+    TRY(start_turn(call, session ? session : made, turn, str_view(&text), error));
     return op_return(result,
                      json_pack("{s:s, s:s}", "sessionId", session ? session : made, "turnId", turn),
                      error);
 }
 
-/* Also when nothing runs. */
+/* Succeeds even if no turn is running. */
 static int run_abort(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    int code = check_session_limits(call, op_string(call, "sessionId"), error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_session_limits(call, op_string(call, "sessionId"), error));
     if (call->chat)
         call->chat->abort(call->chat->arg, op_string(call, "sessionId"));
     return op_return(result, json_pack("{s:b}", "ok", 1), error);
@@ -211,16 +198,16 @@ static int run_abort(struct op_call *call, struct op_result *result, struct etho
 static const struct op_arg send_args[] = {
     {"text", OP_TEXT, OP_REQUIRED | OP_STDIN, NULL, "TEXT", "what to say"},
     {"sessionId", OP_TEXT, 0, NULL, "ID", "in which session (default: a new one)"},
-    {"clientId", OP_TEXT, 0, NULL, "ID", "who waits for the answer"},
-    {"dryRun", OP_FLAG, 0, NULL, NULL, "tools say what they would do, and memory stays"},
+    {"clientId", OP_TEXT, 0, NULL, "ID", "the client that waits for the answer"},
+    {"dryRun", OP_FLAG, 0, NULL, NULL, "tools report what they would do and change nothing"},
     {"attachments", OP_VALUE, 0, NULL, "FILES",
      "text files: {type, data, mimeType, name}, data in base64"},
     ARG_END};
 static const struct op_arg abort_args[] = {
-    {"sessionId", OP_TEXT, OP_REQUIRED, NULL, "ID", "the session whose turn is to end"}, ARG_END};
+    {"sessionId", OP_TEXT, OP_REQUIRED, NULL, "ID", "the session whose turn to abort"}, ARG_END};
 
-const struct op ops_chat[] = {{"chat.send", NULL, "Say something to the model", NULL, send_args,
+const struct op ops_chat[] = {{"chat.send", NULL, "Send a message to the model", NULL, send_args,
                                OP_CHAT_SEND, OP_WRITES | OP_DATABASE, run_send},
-                              {"chat.abort", NULL, "End the turn that runs in a session", NULL,
+                              {"chat.abort", NULL, "Abort the running turn of a session", NULL,
                                abort_args, OP_CHAT_SEND, OP_WRITES | OP_IDEMPOTENT, run_abort},
                               {0}};

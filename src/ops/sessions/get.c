@@ -1,8 +1,8 @@
 /*
- * get.c: the operation sessions.get: what was said in a session, all of it or a page.
+ * get.c: the operation sessions.get: the messages of a session, all or one page.
  *
- * A page is the newest messages, or those from one on; "previous" and "next" begin the pages around it. A
- * model gets no more than a page, and of each message what it may read, cut only after that is known.
+ * A page has the newest messages, or those from a given one on; "previous" and "next" are the first messages of the pages
+ * around it. A model gets one page at most. Messages are sanitized for it before they are cut.
  */
 #include <string.h>
 
@@ -13,25 +13,25 @@
 #include "memory/sessions/lookup.h"
 #include "ops/sessions/sessions.h"
 
-#define MESSAGES 1000     /* of a page for another surface at most, */
-#define PAGE_ROOM 8388608 /* and CH at which it ends */
-#define MODEL_MESSAGES 20 /* unless a model asks for more or fewer, */
-#define MODEL_CHARS 2000  /* and CH of each */
-#define MODEL_PAGE 100000 /* CH at which a page for a model ends */
-#define ENOUGH 1          /* ends a walk */
+#define MESSAGES 1000     /* of a page at most, except on the command line */
+#define PAGE_ROOM 8388608 /* characters at which such a page ends */
+#define MODEL_MESSAGES 20 /* of a page for a model, by default */
+#define MODEL_CHARS 2000  /* characters of each of them, by default */
+#define MODEL_PAGE 100000 /* characters at which a page for a model ends */
+#define ENOUGH 1          /* returned by the callback to stop */
 
 struct message_page {
     unsigned size;      /* messages at most; 0: all */
-    bool newest;        /* the last ones; else those from the first on */
-    const char *from;   /* the message to begin with; NULL: none, or it was reached */
+    bool newest;        /* the last messages; else those from `from` on */
+    const char *from;   /* the first message; NULL: none, or it was reached */
     uint64_t max_chars; /* of a message */
-    uint64_t room;      /* CH of all */
+    uint64_t room;      /* characters of all */
     bool guarded, withheld;
-    struct str safe; /* of the message at hand, when guarded */
+    struct str safe; /* the sanitized text of the current message, if guarded */
     json_t *rows;
     uint64_t chars; /* of the rows */
-    json_t *passed; /* the ids before the rows: as many as a page has */
-    json_t *next;   /* the id after them */
+    json_t *passed; /* ids of the messages before the rows, as many as a page has */
+    json_t *next;   /* the id of the message after them */
 };
 
 static int push_passed_id(struct message_page *self, json_t *id)
@@ -42,7 +42,7 @@ static int push_passed_id(struct message_page *self, json_t *id)
     return self->passed ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* The oldest of the rows makes room. */
+/* Drops the oldest row. */
 static int drop_oldest(struct message_page *self)
 {
     json_t *row = json_array_get(self->rows, 0);
@@ -93,7 +93,7 @@ static int add_or_pass_message(void *arg, const struct ethos_message *message)
     return self->next ? ENOUGH : ETHOS_NOMEM;
 }
 
-/* Of the newest, the page before them is read, too, to know where that begins. */
+/* For the newest messages, the page before is read, too, to find its first message. */
 static int read_page(struct ethos_sessions *store, const char *id, struct message_page *page,
                      struct ethos_error *error)
 {
@@ -124,7 +124,7 @@ static int plan_page(const struct op_call *call, struct message_page *out,
         out->size = MESSAGES;
     out->newest = out->size && !out->from;
     if (last && (out->from || op_integer(call, "limit", 0)))
-        return err_set(error, ETHOS_INVALID, "last: not together with from or limit");
+        return err_set(error, ETHOS_INVALID, "last: cannot be combined with from or limit");
     return ETHOS_OK;
 }
 
@@ -145,31 +145,23 @@ static int return_page(const struct op_call *call, struct message_page *page,
 {
     char id[ETHOS_UUID_SIZE];
     struct ethos_sessions *store;
-    json_t *session = NULL;
-    int code = ethos_sessions(call->ethos, &store, error);
-    if (code == ETHOS_OK)
-        code = sessions_find_named(call, op_string(call, "id"), id, error);
-    if (code == ETHOS_OK)
-        code = sessions_read_row(call, id, &session, error);
-    if (code == ETHOS_OK)
-        code = read_page(store, id, page, error);
-    if (code == ETHOS_OK)
-        code = op_return(result, page_json(page, session), error);
+    json_auto_t *session = NULL;
+    TRY(ethos_sessions(call->ethos, &store, error));
+    TRY(sessions_find_named(call, op_string(call, "id"), id, error));
+    TRY(sessions_read_row(call, id, &session, error));
+    TRY(read_page(store, id, page, error));
     result->withheld = page->withheld;
-    json_decref(session);
-    return code;
+    return op_return(result, page_json(page, session), error);
 }
 
 int sessions_run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct message_page page;
-    int code = plan_page(call, &page, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(plan_page(call, &page, error));
     page.rows = json_array();
     page.passed = json_array();
     str_init(&page.safe, SIZE_MAX);
-    code = return_page(call, &page, result, error);
+    int code = return_page(call, &page, result, error);
     str_release(&page.safe);
     json_decref(page.rows);
     json_decref(page.passed);

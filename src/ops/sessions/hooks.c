@@ -1,6 +1,6 @@
 /*
- * hooks.c: the operations behind the hooks of agents: what the model is told, what is recorded, and
- * taking in what could not be recorded in time.
+ * hooks.c: the operations hooks.run, which answers and records a hook event of an agent, and sessions.drain, which
+ * records events that are still queued.
  */
 #include "ops/sessions/hooks.h"
 
@@ -38,14 +38,14 @@ bool op_hook_is_recorded(const char *agent, const char *event)
     return what && is_recorded_event(what);
 }
 
-/* A prompt is noted first: the deadline may end what follows, and the note costs next to nothing. */
+/* A prompt is recorded first, which is cheap; the hook's deadline may end the rest. */
 static int handle_event(struct op_call *call, const struct hook *hook, struct hooks_told *told,
                         struct op_result *result, struct ethos_error *error)
 {
     if (is_recorded_event(hook->event)) {
         int code = hooks_record(call->ethos, call->request, hook, error);
         if (code == ETHOS_OK && !call->dry_run)
-            recall_follow(call->ethos); // a prompt asks the index as it is
+            recall_follow(call->ethos); // a prompt does not update the index
         return code;
     }
     int noted = hook->event->action == AGENT_PROMPT && !op_flag(call, "noted")
@@ -68,7 +68,7 @@ static int print_hook_answer(const struct hook *hook, const struct hooks_told *t
     return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-/* The text is what the agent reads. */
+/* Returns the text that the agent reads. */
 static int run_hook(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct hook hook;
@@ -100,7 +100,7 @@ static int run_drain(struct op_call *call, struct op_result *result, struct etho
     else
         str_printf(&result->text, "recorded %llu", (unsigned long long)told.recorded);
     if (told.refused > 0)
-        str_printf(&result->text, ", put aside %llu", (unsigned long long)told.refused);
+        str_printf(&result->text, ", refused %llu", (unsigned long long)told.refused);
     str_adds(&result->text, "\n");
     result->has_text = true;
     return op_return(result,
@@ -118,8 +118,8 @@ static const struct op_arg hook_args[] = {
     {"agent", OP_TEXT, OP_REQUIRED, NULL, "AGENT", "which agent: " AGENTS},
     {"event", OP_TEXT, OP_REQUIRED, NULL, "EVENT", "what happened, as the agent calls it"},
     {"input", OP_TEXT, OP_REQUIRED, NULL, "JSON", "what the agent says about it"},
-    {"tries", OP_FLAG, 0, NULL, NULL, "another program goes on where the session store is needed"},
-    {"noted", OP_FLAG, 0, NULL, NULL, "a prompt was noted before"},
+    {"tries", OP_FLAG, 0, NULL, NULL, "another program continues if the session store is needed"},
+    {"noted", OP_FLAG, 0, NULL, NULL, "the prompt was recorded before"},
     ARG_END};
 
 const struct op ops_hooks[] = {{"hooks.run", NULL, "Answer a hook of an agent", NULL, hook_args,

@@ -4,8 +4,8 @@
  *     {"rows": [{"file", "effect", "why", "id", "format", "messages", "total"}],
  *      "counts": {"created": 2, ...}, "notes": [{"what", "count"}], "dryRun"}
  *
- * Members of rows that do not apply are left out. An export is its text alone: markdown, or the
- * document {"session", "messages"} that an import makes the same conversation of.
+ * Members of rows that do not apply are omitted. An export is the text alone: markdown, or the document {"session",
+ * "messages"}, which an import turns into the same conversation.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,9 +26,9 @@
 
 struct import_tally {
     json_t *rows, *counts, *notes;
-    json_t *places; /* of notes by what they say */
+    json_t *places; /* the notes by their text */
     int64_t conflicts, left;
-    struct ethos_error error; /* of the first that was left */
+    struct ethos_error error; /* of the first file that was not imported */
 };
 
 static void put_import_text(json_t **row, const char *name, const char *value)
@@ -43,7 +43,7 @@ static void increment_count(json_t **object, const char *name)
     op_json_put(object, name, json_integer(count + 1));
 }
 
-/* A file that is no transcript is nothing to fail for, in a folder; one that cannot be read is. */
+/* In a folder, a file that is not a transcript is not an error; a file that cannot be read is. */
 static void add_import_row(void *arg, const struct sessions_import_row *row)
 {
     struct import_tally *tally = arg;
@@ -79,7 +79,7 @@ static void add_import_note(void *arg, const char *file, size_t line, const char
     op_json_put(&tally->places, what, note);
 }
 
-/* What was not done as asked for, or why it was given up. */
+/* Sets the error beside the report: why the import stopped, or what was not imported. */
 static void set_import_error(const struct import_tally *tally, int code,
                              const struct ethos_error *error, struct op_result *result)
 {
@@ -91,14 +91,14 @@ static void set_import_error(const struct import_tally *tally, int code,
         result->code = err_set(&result->error, ETHOS_CONFLICT, "%lld in conflict",
                                (long long)tally->conflicts);
         err_hint(&result->error, result->code,
-                 "ethos sessions delete ID, then import again, takes it anew");
+                 "to import it anew, run ethos sessions delete ID first");
     } else if (tally->left > 0) {
         result->code = tally->error.code;
         result->error = tally->error;
     }
 }
 
-/* A failure after something was done is told beside the report. */
+/* Returns the report, with the error beside it if something was imported before the failure. */
 static int return_import(const struct op_call *call, struct import_tally *tally, int code,
                          struct op_result *result, struct ethos_error *error)
 {
@@ -106,7 +106,7 @@ static int return_import(const struct op_call *call, struct import_tally *tally,
         return code;
     json_t *json = json_object();
     if (!tally->places)
-        op_json_put(&json, "notes", NULL); // some were not counted
+        op_json_put(&json, "notes", NULL); // out of memory: the counts are incomplete
     op_json_put(&json, "rows", json_incref(tally->rows));
     op_json_put(&json, "counts", json_incref(tally->counts));
     op_json_put(&json, "notes", json_incref(tally->notes));
@@ -129,13 +129,9 @@ static int read_input(struct str *out, struct ethos_error *error)
 static int import_in_turn(struct op_call *call, const struct sessions_import *what,
                           struct ethos_error *error)
 {
-    struct ethos_turn *turn;
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = sessions_import(turn, what, error);
-    ethos_turn_free(turn);
-    return code;
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    return sessions_import(turn, what, error);
 }
 
 static int run_import(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -167,7 +163,7 @@ static int run_import(struct op_call *call, struct op_result *result, struct eth
 
 /* ---- export as JSON -------------------------------------------------------------------------- */
 
-/* JSON as it is stored; what is none is a string. */
+/* Stored JSON as a value; invalid JSON becomes a string. */
 static json_t *stored_json(const char *text)
 {
     json_t *value = NULL;
@@ -184,7 +180,7 @@ static json_t *message_usage(const struct ethos_usage *usage)
                      isfinite(usage->cost_usd) ? usage->cost_usd : 0.0);
 }
 
-/* What the wire does not have of a session and of a message. */
+/* A session with the members that the wire form lacks. */
 static json_t *whole_session(const struct ethos_session *session)
 {
     json_t *row = sessions_row(session);
@@ -207,10 +203,10 @@ static json_t *whole_message(const struct ethos_message *message)
     return row;
 }
 
-/* One line per message, so that it can be read back however long it is. */
+/* An export as JSON, with one line per message, so that an import can read it line by line. */
 struct document {
     struct str *text;
-    json_t *session, *messages; /* messages: NULL unless it is wanted as JSON */
+    json_t *session, *messages; /* messages: NULL unless the caller wants JSON */
     size_t count;
     size_t bytes; /* of the messages as JSON, about */
 };

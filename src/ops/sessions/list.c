@@ -1,8 +1,8 @@
 /*
- * list.c: which sessions there are, and what was said in them.
+ * list.c: the operations sessions.list and sessions.search.
  *
- * With a query, a session is listed when every word of it occurs in its title, its key or any message.
- * Of a word that a great many messages have, the newest 40,000 of those are looked at.
+ * With a query, a session is listed if every word occurs in its title, its key or any of its messages. For a very
+ * frequent word, the newest 40,000 messages with it are searched.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,11 +18,11 @@
 
 #define PAGE 50
 #define HITS 20
-#define MANY 2000 /* messages that have a word, in one round */
+#define MANY 2000 /* messages with a word, read in one round */
 #define ROUNDS 20
-#define PARTS 63 /* of a query; a bit for each */
+#define PARTS 63 /* of a query; each has a bit */
 
-/* When sessions must have been used last; NULL: whenever. */
+/* When sessions must have been used last; NULL: at any time. */
 struct time_span {
     const char *since, *until;
     char from[CLOCK_ISO_SIZE], to[CLOCK_ISO_SIZE];
@@ -43,28 +43,25 @@ static bool is_in_time_span(const struct time_span *span, const struct ethos_ses
            (!span->until || strcmp(session->updated_at, span->until) <= 0);
 }
 
-/* Each of the rows gets what is shown as its title. */
+/* Adds the title to show to each row. */
 static int add_titles(const struct op_call *call, json_t *rows, struct ethos_error *error)
 {
     size_t index;
     json_t *row;
-    json_array_foreach (rows, index, row) {
-        int code = sessions_add_title(call, row, error);
-        if (code != ETHOS_OK)
-            return code;
-    }
+    json_array_foreach (rows, index, row)
+        TRY(sessions_add_title(call, row, error));
     return ETHOS_OK;
 }
 
 /* ---- words of a query ------------------------------------------------------------------------- */
 
-/* One part of what was typed: up to a blank, or in quotes. */
+/* One part of the query: a word, or a phrase in quotes. */
 struct query_part {
     struct ethos_view text; /* quotes included */
     struct query query;
 };
 
-/* Takes the next part off *rest; an unpaired quote is a sign like others. */
+/* Cuts the next part off *rest; an unpaired quote is an ordinary character. */
 static struct ethos_view cut_query_part(struct ethos_view *rest)
 {
     *rest = view_trim_start(*rest);
@@ -84,7 +81,7 @@ static struct ethos_view cut_query_part(struct ethos_view *rest)
 
 /* ---- sessions that match ---------------------------------------------------------------------- */
 
-enum { ENOUGH = 1 }; // ends a walk
+enum { ENOUGH = 1 }; // returned by a callback to stop
 
 struct session_matcher {
     struct ethos_sessions *store;
@@ -92,19 +89,19 @@ struct session_matcher {
     const struct ethos_people *people;
     struct time_span span;
     bool guarded;
-    struct str safe; /* of the name at hand, when guarded */
+    struct str safe; /* the sanitized name, if guarded */
     struct arena arena;
     struct query_part *parts[PARTS];
     size_t count;
-    uint64_t bits;               /* of the part, or parts, that are being looked for */
+    uint64_t bits;               /* of the parts that are being searched */
     size_t hits;                 /* of this round, */
     char oldest[CLOCK_ISO_SIZE]; /* and the time of its oldest */
-    json_t *found;               /* id: bits of the parts that were found in it */
-    json_t *rows;                /* those that have all, in this order */
+    json_t *found;               /* id of a session to the bits of the parts found in it */
+    json_t *rows;                /* the sessions that have all parts, in this order */
     size_t limit;
 };
 
-/* Parts without a word in them ask for nothing. The last one is all the rest, to be found together. */
+/* Splits the query. Parts without a word are ignored; the last possible part is the whole rest. */
 static int split_query(struct session_matcher *self, struct ethos_view text)
 {
     while (self->count < PARTS && !view_blank(text)) {
@@ -128,7 +125,7 @@ static uint64_t all_bits(const struct session_matcher *self)
     return (UINT64_C(1) << self->count) - 1;
 }
 
-/* Notes that some parts are in a session; when it has all of them now, it is one of the rows. */
+/* Records that a session has some parts; once it has all of them, adds it to the rows. */
 static int record_matched_parts(struct session_matcher *self, const struct ethos_session *session,
                                 uint64_t bits)
 {
@@ -160,10 +157,10 @@ static int match_names(void *arg, const struct ethos_session *session)
 {
     struct session_matcher *self = arg;
     uint64_t bits = 0;
-    int code = match_name(self, session->title, &bits);
-    if (code == ETHOS_OK)
-        code = match_name(self, session->key, &bits);
-    return code == ETHOS_OK ? record_matched_parts(self, session, bits) : ETHOS_NOMEM;
+    if (match_name(self, session->title, &bits) != ETHOS_OK ||
+        match_name(self, session->key, &bits) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    return record_matched_parts(self, session, bits);
 }
 
 static int match_hit(void *arg, const struct ethos_hit *hit)
@@ -175,7 +172,7 @@ static int match_hit(void *arg, const struct ethos_hit *hit)
     return record_matched_parts(self, hit->session, self->bits);
 }
 
-/* The best of the newest first; then what is older than those, for sessions that talk less. */
+/* Searches messages for parts: first the best hits, then in further rounds older and older ones. */
 static int find_in_messages(struct session_matcher *self, struct ethos_view text, uint64_t bits,
                             struct ethos_error *error)
 {
@@ -198,7 +195,7 @@ static int find_in_messages(struct session_matcher *self, struct ethos_view text
     return ETHOS_OK;
 }
 
-/* The best first: all in the names, then all in one message, then anywhere. */
+/* Finds sessions, best first: all parts in the names, then all in one message, then anywhere. */
 static int find_matching_sessions(struct session_matcher *self, struct ethos_view text,
                                   struct ethos_error *error)
 {
@@ -209,12 +206,11 @@ static int find_matching_sessions(struct session_matcher *self, struct ethos_vie
                                               .people = self->people};
     if (self->count == 0)
         return ETHOS_OK;
-    int code = self->store->ops->list(self->store, &every, match_names, self, cursor, error);
-    if (code == ETHOS_OK)
-        code = find_in_messages(self, text, all_bits(self), error);
-    for (size_t i = 0; code == ETHOS_OK && self->count > 1 && i < self->count; i++)
-        code = find_in_messages(self, self->parts[i]->text, UINT64_C(1) << i, error);
-    return code;
+    TRY(self->store->ops->list(self->store, &every, match_names, self, cursor, error));
+    TRY(find_in_messages(self, text, all_bits(self), error));
+    for (size_t i = 0; self->count > 1 && i < self->count; i++)
+        TRY(find_in_messages(self, self->parts[i]->text, UINT64_C(1) << i, error));
+    return ETHOS_OK;
 }
 
 static int list_matching(const struct op_call *call, const struct sessions_viewer *viewer,
@@ -272,7 +268,7 @@ static int list_page(const struct op_call *call, const struct sessions_viewer *v
         store->ops->list(store, &query, add_session_row, out_rows, out_cursor, error), error);
 }
 
-/* This one, or all that may be seen. */
+/* Limits the list to the folder of the call, unless all projects are requested. */
 static int choose_folder(const struct op_call *call, struct sessions_viewer *viewer,
                          struct ethos_error *error)
 {
@@ -280,7 +276,7 @@ static int choose_folder(const struct op_call *call, struct sessions_viewer *vie
     if (viewer->folder && all)
         return err_hint(
             error, err_set(error, ETHOS_DENIED, "conversations of other projects are not shown"),
-            "the owner may allow that: ethos config set sessions.across on");
+            "the owner can allow that: ethos config set sessions.across on");
     if (viewer->folder || all || !sessions_has_folder(call))
         return ETHOS_OK;
     return sessions_limit(call, viewer, error);
@@ -335,35 +331,35 @@ static int add_message_hit(void *arg, const struct ethos_hit *hit)
     return found->hits ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* The sessions of the hits, each asked for its title once. */
+/* Adds titles to the sessions of the hits, reading each title once. */
 static int add_hit_titles(const struct op_call *call, json_t *hits, struct ethos_error *error)
 {
     size_t index;
-    json_t *hit, *titled = json_object();
-    int code = titled ? ETHOS_OK : err_nomem(error);
+    json_t *hit;
+    json_auto_t *titled = json_object();
+    if (!titled)
+        return err_nomem(error);
     json_array_foreach (hits, index, hit) {
         json_t *row = json_object_get(hit, "session");
         const char *id = json_view(row, "id").data;
         json_t *known = json_object_get(titled, id);
-        if (code == ETHOS_OK && !known)
-            code = sessions_add_title(call, row, error);
-        if (code == ETHOS_OK && (known ? json_object_set(hit, "session", known)
-                                       : json_object_set(titled, id, row)) != 0)
-            code = err_nomem(error);
+        if (!known)
+            TRY(sessions_add_title(call, row, error));
+        if ((known ? json_object_set(hit, "session", known) : json_object_set(titled, id, row)) !=
+            0)
+            return err_nomem(error);
     }
-    json_decref(titled);
-    return code;
+    return ETHOS_OK;
 }
 
 static int find_hits(const struct op_call *call, const struct ethos_search *search,
                      struct found_messages *found, struct ethos_error *error)
 {
     struct ethos_sessions *store;
-    int code = ethos_sessions(call->ethos, &store, error);
-    if (code == ETHOS_OK)
-        code = sessions_walk_code(store->ops->search(store, search, add_message_hit, found, error),
-                                  error);
-    return code == ETHOS_OK ? add_hit_titles(call, found->hits, error) : code;
+    TRY(ethos_sessions(call->ethos, &store, error));
+    TRY(sessions_walk_code(store->ops->search(store, search, add_message_hit, found, error),
+                           error));
+    return add_hit_titles(call, found->hits, error);
 }
 
 int sessions_run_search(struct op_call *call, struct op_result *result, struct ethos_error *error)

@@ -1,7 +1,7 @@
 /*
- * sessions.c: the operations sessions.*: rows as JSON; one session looked at and changed.
+ * sessions.c: the operations sessions.* that change sessions, and sessions and messages as JSON.
  *
- * Every id may be the start of one, or a key. What a dry run would do is told in words.
+ * An id may be abbreviated, or be a session's key. Dry runs describe what they would do.
  */
 #include "ops/sessions/sessions.h"
 
@@ -22,8 +22,8 @@
 #include "memory/workspace/workspace.h"
 #include "ops/tables.h"
 
-#define TITLE_UNITS 200        /* CH of a title */
-#define TITLE_BYTES 65536      /* of a title; another program may have written it */
+#define TITLE_UNITS 200        /* characters of a title */
+#define TITLE_BYTES 65536      /* of a title that another program may have written */
 #define ROLES_BYTES 1073741824 /* one for each message of a session */
 #define OLD_PAGE 200           /* sessions listed at once to prune them */
 
@@ -57,7 +57,7 @@ json_t *sessions_row(const struct ethos_session *session)
     return row;
 }
 
-/* One call as the wire has it, {"id", "name", "input"}; what it lacks is empty. */
+/* One call in the form of the wire, {"id", "name", "input"}; missing members are empty. */
 static json_t *call_json(const json_t *call)
 {
     json_t *input = json_object_get(call, "input");
@@ -66,7 +66,7 @@ static json_t *call_json(const json_t *call)
                      input ? json_incref(input) : json_object());
 }
 
-/* What another program wrote there may be no array of calls; then nothing was called. */
+/* The calls of a message; JSON null if another program stored something else. */
 static json_t *calls_json(const char *text)
 {
     json_t *calls = NULL, *row, *out = json_null();
@@ -141,7 +141,7 @@ int sessions_read_row(const struct op_call *call, const char *id, json_t **out_r
     return code;
 }
 
-/* The folder of a workspace that is named by its id. */
+/* Finds the folder of a workspace that the call names by its id. */
 static int find_workspace_folder(const struct op_call *call, char out_path[PATH_MAX],
                                  struct ethos_error *error)
 {
@@ -169,26 +169,23 @@ int sessions_folder_of_call(const struct op_call *call, char out_path[PATH_MAX],
 {
     const char *given = call->request->workspace;
     if (!sessions_has_folder(call))
-        return err_set(error, ETHOS_INVALID, "no folder is meant whose session this could be");
+        return err_set(error, ETHOS_INVALID, "no folder is named for the session");
     return workspace_named(given) ? find_workspace_folder(call, out_path, error)
                                   : sessions_folder(given, out_path, error);
 }
 
-/* ---- who sees what ---------------------------------------------------------------------------- */
+/* ---- visibility ------------------------------------------------------------------------------- */
 
 int sessions_limit(const struct op_call *call, struct sessions_viewer *self,
                    struct ethos_error *error)
 {
     char path[PATH_MAX];
-    struct ethos_turn *turn = NULL;
-    int code = sessions_folder_of_call(call, path, error);
-    if (code == ETHOS_OK)
-        code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code == ETHOS_OK)
-        code = sessions_project(turn, path, &self->folders, error);
-    ethos_turn_free(turn);
+    CLEANUP_TURN struct ethos_turn *turn = NULL;
+    TRY(sessions_folder_of_call(call, path, error));
+    TRY(ethos_turn_new(call->ethos, call->request, &turn, error));
+    TRY(sessions_project(turn, path, &self->folders, error));
     self->folder = self->folders.data;
-    return code;
+    return ETHOS_OK;
 }
 
 /* A model sees the sessions of its project, unless the owner allows more. */
@@ -203,8 +200,8 @@ static int limit_folder(const struct op_call *call, struct sessions_viewer *out,
         return code;
     if (!sessions_has_folder(call))
         return err_hint(
-            error, err_set(error, ETHOS_DENIED, "no project is named whose conversations to show"),
-            "start the server with --workspace DIR, or allow those of all projects: "
+            error, err_set(error, ETHOS_DENIED, "no project is named"),
+            "start the server with --workspace DIR, or allow conversations of all projects: "
             "ethos config set sessions.across on");
     return sessions_limit(call, out, error);
 }
@@ -251,7 +248,7 @@ int sessions_find_named(const struct op_call *call, const char *name, char out_i
         if (code == ETHOS_DENIED)
             code = err_hint(error,
                             err_set(error, code, "%s: a conversation of another project", name),
-                            "the owner may allow that: ethos config set sessions.across on");
+                            "the owner can allow that: ethos config set sessions.across on");
     }
     sessions_view_release(&viewer);
     return code;
@@ -259,7 +256,7 @@ int sessions_find_named(const struct op_call *call, const char *name, char out_i
 
 /* ---- one session ------------------------------------------------------------------------------ */
 
-/* The session that a call names, as it is before anything happens to it. */
+/* The session that a call names, and its row before any change. */
 struct named_session {
     struct ethos_sessions *store;
     char id[ETHOS_UUID_SIZE];
@@ -269,21 +266,23 @@ struct named_session {
 static int open_named_session(const struct op_call *call, struct named_session *out,
                               struct ethos_error *error)
 {
-    *out = (struct named_session){0};
-    int code = sessions_find_named(call, op_string(call, "id"), out->id, error);
-    if (code == ETHOS_OK)
-        code = ethos_sessions(call->ethos, &out->store, error);
-    return code == ETHOS_OK ? sessions_read_row(call, out->id, &out->row, error) : code;
+    TRY(sessions_find_named(call, op_string(call, "id"), out->id, error));
+    TRY(ethos_sessions(call->ethos, &out->store, error));
+    return sessions_read_row(call, out->id, &out->row, error);
 }
 
-/* The answer of what changed one session: as it is now; a dry run tells it as it was. */
+static void close_named_session(const struct named_session *named)
+{
+    json_decref(named->row);
+}
+#define CLEANUP_NAMED_SESSION __attribute__((cleanup(close_named_session)))
+
+/* Returns the session as it is now. */
 static int return_session(const struct op_call *call, struct op_result *result, const char *id,
                           struct ethos_error *error)
 {
     json_t *row;
-    int code = sessions_read_row(call, id, &row, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(sessions_read_row(call, id, &row, error));
     return op_return_change(call, result, json_pack("{s:o}", "session", row), error);
 }
 
@@ -309,27 +308,25 @@ static const char *plural_s(json_int_t count)
     return count == 1 ? "" : "s";
 }
 
-/* There is no copy yet whose row could be shown. */
+/* A dry run has no copy to return. */
 static int preview_fork(const struct op_call *call, const struct named_session *named,
                         struct op_result *result, struct ethos_error *error)
 {
     json_int_t count;
-    int code = count_messages(named, &count, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(count_messages(named, &count, error));
     str_printf(&result->text, "would copy %s with %" JSON_INTEGER_FORMAT " message%s\n", named->id,
                count, plural_s(count));
     return op_return_change(call, result, json_pack("{s:n}", "session"), error);
 }
 
-/* The copy goes on with the personality that is asked for, else with that of the original. */
+/* Copies the session, with another personality if one is given. */
 static int fork_session(const struct op_call *call, const struct named_session *named,
                         struct op_result *result, struct ethos_error *error)
 {
     char id[ETHOS_UUID_SIZE];
     const struct ethos_session_patch patch = {.personality = op_string(call, "personalityId")};
     if (patch.personality && !scope_id_ok(view_str(patch.personality)))
-        return err_set(error, ETHOS_INVALID, "personalityId: no id of a personality");
+        return err_set(error, ETHOS_INVALID, "personalityId: not the id of a personality");
     int code = named->store->ops->fork(named->store, named->id, id, error);
     if (code == ETHOS_OK && patch.personality)
         code = named->store->ops->update(named->store, id, &patch, error);
@@ -338,13 +335,10 @@ static int fork_session(const struct op_call *call, const struct named_session *
 
 static int run_fork(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct named_session named;
-    int code = open_named_session(call, &named, error);
-    if (code == ETHOS_OK)
-        code = call->dry_run ? preview_fork(call, &named, result, error)
-                             : fork_session(call, &named, result, error);
-    json_decref(named.row);
-    return code;
+    CLEANUP_NAMED_SESSION struct named_session named = {0};
+    TRY(open_named_session(call, &named, error));
+    return call->dry_run ? preview_fork(call, &named, result, error)
+                         : fork_session(call, &named, result, error);
 }
 
 /* ---- update, pin ------------------------------------------------------------------------------ */
@@ -353,9 +347,9 @@ static int patch_session(const struct op_call *call, const struct named_session 
                          const struct ethos_session_patch *patch, struct op_result *result,
                          struct ethos_error *error)
 {
-    int code = call->dry_run ? ETHOS_OK
-                             : named->store->ops->update(named->store, named->id, patch, error);
-    return code == ETHOS_OK ? return_session(call, result, named->id, error) : code;
+    if (!call->dry_run)
+        TRY(named->store->ops->update(named->store, named->id, patch, error));
+    return return_session(call, result, named->id, error);
 }
 
 static int check_title(struct ethos_view title, struct ethos_error *error)
@@ -369,36 +363,28 @@ static int check_title(struct ethos_view title, struct ethos_error *error)
 
 static int run_update(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct named_session named;
+    CLEANUP_NAMED_SESSION struct named_session named = {0};
     struct ethos_view title = op_text(call, "title");
     bool none = view_blank(title);
     const struct ethos_session_patch patch = {.title = none ? "" : title.data};
-    int code = check_title(title, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = open_named_session(call, &named, error);
-    if (code == ETHOS_OK && call->dry_run && none)
-        str_printf(&result->text, "would take the title of %s away\n", named.id);
-    else if (code == ETHOS_OK && call->dry_run)
-        str_printf(&result->text, "would call %s %s\n", named.id, patch.title);
-    if (code == ETHOS_OK)
-        code = patch_session(call, &named, &patch, result, error);
-    json_decref(named.row);
-    return code;
+    TRY(check_title(title, error));
+    TRY(open_named_session(call, &named, error));
+    if (call->dry_run && none)
+        str_printf(&result->text, "would remove the title of %s\n", named.id);
+    else if (call->dry_run)
+        str_printf(&result->text, "would rename %s to %s\n", named.id, patch.title);
+    return patch_session(call, &named, &patch, result, error);
 }
 
 static int set_pin(struct op_call *call, int pinned, struct op_result *result,
                    struct ethos_error *error)
 {
-    struct named_session named;
+    CLEANUP_NAMED_SESSION struct named_session named = {0};
     const struct ethos_session_patch patch = {.pinned = &pinned};
-    int code = open_named_session(call, &named, error);
-    if (code == ETHOS_OK && call->dry_run)
+    TRY(open_named_session(call, &named, error));
+    if (call->dry_run)
         str_printf(&result->text, "would %s %s\n", pinned ? "pin" : "unpin", named.id);
-    if (code == ETHOS_OK)
-        code = patch_session(call, &named, &patch, result, error);
-    json_decref(named.row);
-    return code;
+    return patch_session(call, &named, &patch, result, error);
 }
 
 static int run_pin(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -413,36 +399,31 @@ static int run_unpin(struct op_call *call, struct op_result *result, struct etho
 
 /* ---- delete, prune ---------------------------------------------------------------------------- */
 
-/* The index of conversations has the words of what was deleted; the next question makes it anew. */
+/* Removes the index of conversations, which contains deleted words. The next question rebuilds it. */
 static void remove_conversation_index(const struct op_call *call, struct op_result *result)
 {
     if (!call->dry_run && result->code == ETHOS_OK)
         result->code = recall_remove_conversations(call->ethos, &result->error);
 }
 
-/* What goes is told as it was before. */
+/* Returns the session as it was before. */
 static int run_delete_session(struct op_call *call, struct op_result *result,
                               struct ethos_error *error)
 {
-    struct named_session named;
+    CLEANUP_NAMED_SESSION struct named_session named = {0};
     json_int_t count = 0;
-    int code = open_named_session(call, &named, error);
-    if (code == ETHOS_OK)
-        code = count_messages(&named, &count, error);
-    if (code == ETHOS_OK && call->dry_run)
+    TRY(open_named_session(call, &named, error));
+    TRY(count_messages(&named, &count, error));
+    if (call->dry_run)
         str_printf(&result->text, "would delete %s with %" JSON_INTEGER_FORMAT " message%s\n",
                    named.id, count, plural_s(count));
-    else if (code == ETHOS_OK)
-        code = named.store->ops->remove(named.store, named.id, error);
-    if (code == ETHOS_OK)
-        remove_conversation_index(call, result);
-    if (code == ETHOS_OK)
-        code = op_return_change(call, result,
-                                json_pack("{s:b, s:O, s:I}", "ok", !call->dry_run, "session",
-                                          named.row, "messages", count),
-                                error);
-    json_decref(named.row);
-    return code;
+    else
+        TRY(named.store->ops->remove(named.store, named.id, error));
+    remove_conversation_index(call, result);
+    return op_return_change(
+        call, result,
+        json_pack("{s:b, s:O, s:I}", "ok", !call->dry_run, "session", named.row, "messages", count),
+        error);
 }
 
 /* The sessions of a person that were last used before a time and are not pinned. */
@@ -489,7 +470,7 @@ static int list_old_sessions(struct ethos_sessions *store, const struct sessions
     return code;
 }
 
-/* One that was used, pinned or deleted since it was listed is left alone. */
+/* Deletes the listed sessions, except those that were used, pinned or deleted meanwhile. */
 static int remove_old_sessions(struct ethos_sessions *store, struct old_sessions *old,
                                uint64_t *out_count, struct ethos_error *error)
 {
@@ -511,8 +492,8 @@ static int remove_old_sessions(struct ethos_sessions *store, struct old_sessions
 }
 
 /*
- * The store prunes at once what belongs to anybody: only when that is as much as the person may see.
- * Every removal erases for itself, which costs more.
+ * Prunes the sessions that the person may see. If those are all old sessions, the store prunes them at once; otherwise
+ * they are deleted one by one, which is slower.
  */
 static int prune_visible(const struct op_call *call, const struct sessions_viewer *viewer,
                          struct old_sessions *old, uint64_t *out_count, struct ethos_error *error)
@@ -566,7 +547,7 @@ static int append_role(void *arg, const struct ethos_message *message)
     return str_addc(arg, strcmp(message->role, "user") == 0 ? 'u' : '-');
 }
 
-/* How many messages the last turns have, which begin with a user's. */
+/* Counts the messages of the last turns. A turn begins with a message of the user. */
 static int count_turns(const struct named_session *named, unsigned turns, uint64_t *out_count,
                        struct ethos_error *error)
 {
@@ -589,25 +570,20 @@ static int count_turns(const struct named_session *named, unsigned turns, uint64
 
 static int run_undo(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct named_session named;
+    CLEANUP_NAMED_SESSION struct named_session named = {0};
     json_t *row = NULL;
     uint64_t count = 0;
     unsigned turns = (unsigned)op_integer(call, "turns", 1);
-    int code = open_named_session(call, &named, error);
-    if (code == ETHOS_OK)
-        code = call->dry_run ? count_turns(&named, turns, &count, error)
-                             : named.store->ops->undo(named.store, named.id, turns, &count, error);
-    if (code == ETHOS_OK)
-        code = sessions_read_row(call, named.id, &row, error);
-    if (code == ETHOS_OK && call->dry_run)
-        str_printf(&result->text, "would take %" PRIu64 " message%s back from %s\n", count,
+    TRY(open_named_session(call, &named, error));
+    TRY(call->dry_run ? count_turns(&named, turns, &count, error)
+                      : named.store->ops->undo(named.store, named.id, turns, &count, error));
+    TRY(sessions_read_row(call, named.id, &row, error));
+    if (call->dry_run)
+        str_printf(&result->text, "would remove %" PRIu64 " message%s from %s\n", count,
                    plural_s((json_int_t)count), named.id);
-    if (code == ETHOS_OK)
-        code = op_return_change(
-            call, result, json_pack("{s:o, s:I}", "session", row, "messages", (json_int_t)count),
-            error);
-    json_decref(named.row);
-    return code;
+    return op_return_change(call, result,
+                            json_pack("{s:o, s:I}", "session", row, "messages", (json_int_t)count),
+                            error);
 }
 
 /* ---- the rows --------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
- * call.c: a call of a tool: from the arguments that a model gave to an operation, and its result as text.
+ * call.c: runs a tool call: maps the model's arguments to an operation, and prints its result as text.
  *
- * A tool that cannot do what it was asked says so in words for the model, which can do better.
+ * Errors are worded for the model, so that it can correct the call.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "base/view.h"
 #include "ops/tools/internal.h"
 
-/* A word as a model gave it. One with a NUL in it, which would be read as another, is "". */
+/* A string argument; "" if it contains NUL, because it would be read as another string. */
 static const char *argument_word(const json_t *value)
 {
     const char *word = json_string_value(value);
@@ -50,7 +50,7 @@ static int refuse_argument(struct tool_call *call, const char *problem, const ch
                     call->way->action ? "action, " : "", words);
 }
 
-/* In the words of the operation. A null is what some models send for an argument they leave out. */
+/* Maps arguments to those of the operation. Some models send null for arguments that they leave out. */
 static int map_arguments(struct tool_call *call, const json_t *given, json_t **out)
 {
     const char *name;
@@ -71,7 +71,7 @@ static int map_arguments(struct tool_call *call, const json_t *given, json_t **o
     return args ? ETHOS_OK : err_nomem(&call->error);
 }
 
-/* The operation would say the same in its own words, which a model does not know. */
+/* Checks required arguments here, because the operation would report them under names that the model does not know. */
 static int check_required(struct tool_call *call, const json_t *args)
 {
     for (const struct tool_arg *arg = call->tool->args; arg->name; arg++) {
@@ -82,7 +82,7 @@ static int check_required(struct tool_call *call, const json_t *args)
     return ETHOS_OK;
 }
 
-/* The arguments that name what is overwritten, for the operation that reads it; NULL: no memory. */
+/* The arguments that name the target, for the operation that reads it; NULL when out of memory. */
 static json_t *read_arguments(const json_t *args)
 {
     static const char *const names[] = {"store", "scope", "key", "name"};
@@ -95,7 +95,7 @@ static json_t *read_arguments(const json_t *args)
     return target;
 }
 
-/* Whoever overwrites must have read: the error has the revision, and below it the text (tool_print_error). */
+/* A model must read a text before it overwrites it: the error has the revision, and the text below it (tool_print_error). */
 static int refuse_without_match(struct tool_call *call, const json_t *args)
 {
     bool note = strncmp(call->way->op, "notes.", 6) == 0;
@@ -119,9 +119,9 @@ static int refuse_without_match(struct tool_call *call, const json_t *args)
     return code;
 }
 
-/* ---- what a tool gives ----------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
-/* A command to look for what is there is for people; a model is told the tool. */
+/* The hint of the error. Hints with a command are for people; a model is told the tool instead. */
 static const char *choose_hint(const struct tool_call *call, int code)
 {
     const char *hint = call->error.hint;
@@ -166,7 +166,7 @@ static void print_name(const char *name, struct str *out)
     str_adds(out, "\":");
 }
 
-/* The members that the schema names. */
+/* Prints the members that the schema names. */
 static void print_fields(const json_t *value, const struct tool_field *fields, struct str *out)
 {
     for (const struct tool_field *field = fields; field->name; field++) {
@@ -186,7 +186,7 @@ static void print_fields(const json_t *value, const struct tool_field *fields, s
     }
 }
 
-/* The member of a name. Fields come nearly in this order, so the search goes on where the last one ended. */
+/* Finds a member by name. Fields have nearly the order of members, so the search starts after the previous one. */
 static const struct op_member *find_member(const struct op_result *result, const char *name,
                                            size_t *at)
 {
@@ -198,7 +198,7 @@ static const struct op_member *find_member(const struct op_result *result, const
     return NULL;
 }
 
-/* The same of a result that is texts by name. */
+/* The same for a result of texts by name. */
 static void print_members(const struct op_result *result, const struct tool_field *fields,
                           struct str *out)
 {

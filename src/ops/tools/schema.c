@@ -1,6 +1,6 @@
 /*
- * schema.c: what a tool takes and gives, as JSON schema. Every conversation pays for what a tool takes: what a wrong
- * call is told anyway (an unknown argument, a number out of range) is not in it.
+ * schema.c: the JSON schemas of a tool's arguments and result. Every conversation pays for the arguments' schema, so it
+ * leaves out what errors report anyway, such as unknown arguments and ranges of numbers.
  */
 #include <string.h>
 

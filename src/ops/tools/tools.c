@@ -1,5 +1,5 @@
 /*
- * tools.c: which tools a caller is offered, and whether the rows of the table are right.
+ * tools.c: which tools a caller is offered, and checks of the table.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ const struct op *tool_way_op(const struct tool_access *access, const struct tool
     return way->op ? tool_find_op(access, way->op) : NULL;
 }
 
-/* The operation that a tool has its arguments from. */
+/* The first operation of a tool that the caller may run. */
 static const struct op *first_op(const struct tool_access *access, const struct tool *tool)
 {
     const struct op *op = NULL;
@@ -83,7 +83,7 @@ bool tool_is_read_only(const struct tool *tool)
     return true;
 }
 
-/* ---- whether the rows are right -------------------------------------------------------------- */
+/* ---- checks of the table --------------------------------------------------------------------- */
 
 static bool is_known_arg(const struct tool *tool, const char *name)
 {
@@ -98,20 +98,19 @@ static int check_tool(const struct tool *tool, struct ethos_error *error)
     for (size_t i = 0; i < TOOL_MAX_WAYS && tool->ways[i].op; i++) {
         const struct op *op = op_find(tool->ways[i].op);
         if (!op || (op->effect & OP_LOCAL))
-            return err_set(error, ETHOS_INTERNAL, "tool %s: no operation %s is for others",
+            return err_set(error, ETHOS_INTERNAL, "tool %s: there is no operation %s for tools",
                            tool->name, tool->ways[i].op);
     }
     for (const struct tool_arg *arg = tool->args; arg->name; arg++)
         if (!is_known_arg(tool, arg->arg))
-            return err_set(error, ETHOS_INTERNAL, "tool %s: no operation of it takes %s",
+            return err_set(error, ETHOS_INTERNAL, "tool %s: none of its operations takes %s",
                            tool->name, arg->arg);
     return ETHOS_OK;
 }
 
 int tools_check(struct ethos_error *error)
 {
-    int code = ETHOS_OK;
-    for (const struct tool *tool = tools_table; code == ETHOS_OK && tool->name; tool++)
-        code = check_tool(tool, error);
-    return code;
+    for (const struct tool *tool = tools_table; tool->name; tool++)
+        TRY(check_tool(tool, error));
+    return ETHOS_OK;
 }

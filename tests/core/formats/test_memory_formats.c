@@ -182,7 +182,7 @@ static void a_single_title_names_the_rest(void **state)
     assert_reads("claude-md", "CLAUDE.md", "# Title\nintro\n### A\na\n### B\n",
                  "fact workspace 1 [Title] intro\n"
                  "fact workspace 3 [A] a\n"
-                 "skip 5 nothing stands below this heading\n");
+                 "skip 5 there is no text below this heading\n");
     assert_reads("claude-md", "CLAUDE.md", "# Title\n\n## A\na\n", "fact workspace 3 [A] a\n");
     assert_reads("claude-md", "CLAUDE.md", "# Only\nx\n", "fact workspace 1 [Only] x\n");
 }
@@ -201,7 +201,7 @@ static void a_mark_of_utf8_and_frontmatter_are_no_text(void **state)
     assert_reads("claude-md", "CLAUDE.md", "\xef\xbb\xbf# A\na\n# B\nb\n",
                  "fact workspace 1 [A] a\nfact workspace 3 [B] b\n");
     assert_reads("claude-md", "CLAUDE.md", "\xef\xbb\xbf---\nglobs: x\n---\n\n# A\na\n# B\nb\n",
-                 "skip 1 frontmatter, which is no memory\n"
+                 "skip 1 frontmatter, which is not memory\n"
                  "fact workspace 5 [A] a\nfact workspace 7 [B] b\n");
     assert_reads("claude-md", "CLAUDE.md", "---\n# A\na\n---\n",
                  "fact workspace 1 [CLAUDE] ---\nfact workspace 2 [A] a|---\n");
@@ -218,7 +218,7 @@ static void a_heading_without_text_begins_a_section(void **state)
     (void)state;
     assert_reads("claude-md", "CLAUDE.md", "## A\na\n## \nb\n##\n## ##\nc\n",
                  "fact workspace 1 [A] a\nfact workspace 3 [CLAUDE] b\n"
-                 "skip 5 nothing stands below this heading\nfact workspace 6 [CLAUDE] c\n");
+                 "skip 5 there is no text below this heading\nfact workspace 6 [CLAUDE] c\n");
 }
 
 static void our_own_block_is_not_read_back(void **state)

@@ -600,7 +600,7 @@ static void an_openclaw_workspace_is_memory_profile_and_dated_notes(void **state
     world_put(world, "oc/media/a", "x");
     world_turn(world, NULL);
     assert_import(world, "openclaw", "../oc",
-                  "skipped SOUL.md: says who the agent is, which is no memory; copy it to the "
+                  "skipped SOUL.md: describes the agent, which is not memory; copy it to the "
                   "personality yourself\n"
                   "skipped .: no memory: media/, skills/, 1 other file\n"
                   "taken memory/2026-01-05.md -> 2026-01-05.md\n"

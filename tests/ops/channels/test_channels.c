@@ -143,7 +143,7 @@ static void test_who_is_ignored_waits_no_more_and_an_owner_stays_one(void **stat
     assert_run(world, "channel.allow", "{\"platform\":\"telegram\",\"sender\":\"42\"}",
                "invalid: telegram 42 is an owner, and stays one");
     assert_run(world, "channel.allow", "{\"sender\":\"42\"}",
-               "invalid: name a code, or a platform and a sender");
+               "invalid: give a code, or a platform and a sender");
     assert_run(world, "channel.remove", "{\"platform\":\"telegram\",\"sender\":\"7\"}",
                "notfound: telegram 7 has never written");
     channel_db_close(db);

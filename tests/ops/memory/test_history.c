@@ -78,7 +78,7 @@ static void test_times_are_checked_and_a_date_holds_its_whole_day(void **state)
     past_open(world);
     free(run(world, "memory.add", "{\"content\":\"one\"}", NULL));
     assert_run(world, "memory.history", "{\"since\":\"soon\"}",
-               "invalid: since: 'soon' is no time");
+               "invalid: since: 'soon' is not a valid time");
     assert_run(world, "memory.history", "{\"since\":7}", "invalid: since: must be a time");
     assert_holds(world, "memory.history", "{\"since\":\"2025-11-15\",\"until\":\"2025-11-15\"}",
                  "\"number\":1");

@@ -18,7 +18,7 @@ import { remedyOf } from './health.js';
 
 const VERBS = { add: 'add to', replace: 'replace', remove: 'remove lines from', delete: 'delete' };
 const TRUST = {
-    agent: 'The agent's own words, in a turn that you started',
+    agent: 'The agent’s own words, in a turn that you started',
     untrusted: 'Text from somebody else',
     owner: 'You',
 };
