@@ -100,7 +100,7 @@ int conversation_choose(const struct surface_start *start, const char *resume, b
         return err_errno(error, errno, "the current directory");
     if (!*out->folder)
         return err_hint(error, err_set(error, ETHOS_NOTFOUND, "the current directory is gone"),
-                        "change to one that is there");
+                        "change to an existing directory");
     TRY(ethos_open(start->options, &out->ethos, error));
     if (resume)
         TRY(ethos_session_find(out->ethos, resume, out->session, error));

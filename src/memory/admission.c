@@ -1,5 +1,5 @@
 /*
- * admission.c: whether a write may happen now, or waits for a person.
+ * admission.c: checks whether a write is allowed, refused, or queued for a person's approval.
  */
 #include "memory/admission.h"
 
@@ -27,7 +27,7 @@
 
 #define INDEX_KEY "MEMORY.md"
 
-/* A write that is to wait; every string in the arena. */
+/* A write that needs approval; every string is in the arena. */
 struct waiting {
     struct waiting *next;
     struct pending pending;
@@ -40,9 +40,7 @@ int admission_limits(struct ethos *ethos, struct pending_limits *out, enum appro
                      struct ethos_error *error)
 {
     const struct config *home;
-    int code = service_config(ethos, NULL, &home, NULL, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_config(ethos, NULL, &home, NULL, error));
     out->cap = (size_t)config_integer(home, NULL, "memoryApproval.cap");
     out->days = config_integer(home, NULL, "memoryApproval.ttlDays");
     const char *word = config_get(home, NULL, "memoryApproval.mode");
@@ -51,7 +49,7 @@ int admission_limits(struct ethos *ethos, struct pending_limits *out, enum appro
                : err_set(error, ETHOS_INVALID, "memoryApproval.mode: unknown value '%s'", word);
 }
 
-/* Rules that cannot be read exempt nobody. */
+/* Unreadable rules exempt nobody. */
 static int read_rules(struct admission *self, struct ethos_error *error)
 {
     int home;
@@ -77,8 +75,8 @@ int admission_begin(struct ethos_turn *turn, const struct ethos_origin *origin, 
                   (origin->approved_by && *origin->approved_by);
     if (out->passes)
         return ETHOS_OK;
-    int code = admission_limits(turn->ethos, &limits, &out->policy.mode, error);
-    return code == ETHOS_OK ? read_rules(out, error) : code;
+    TRY(admission_limits(turn->ethos, &limits, &out->policy.mode, error));
+    return read_rules(out, error);
 }
 
 void admission_release(struct admission *self)
@@ -96,15 +94,15 @@ void admission_forget(struct admission *self)
 
 static int read_instructs(struct ethos_view text, bool *out, struct ethos_error *error)
 {
-    struct str safe;
+    CLEANUP_STR struct str safe;
     str_init(&safe, SIZE_MAX);
     *out = text.size > 0 && scan_text(text, SCAN_GUARD, &safe, NULL);
-    int code = str_code(&safe) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
-    str_release(&safe);
-    return code;
+    return str_code(&safe) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-/* What a person said never to about, in this scope; what merely expired may be proposed by whoever means it. */
+/*
+ * What a person rejected for good in this scope. A proposal that merely expired may be made again.
+ */
 static int check_tombstone(struct admission *self, const struct pending *pending,
                            struct ethos_error *error)
 {
@@ -142,7 +140,7 @@ static int count_change(void *arg, const struct ethos_change *change)
     return 0;
 }
 
-/* Changes of the actor since midnight, for rules that count them. */
+/* The actor's changes since midnight, for rules with a daily limit. */
 static uint64_t count_today(struct admission *self, const char *scope)
 {
     struct ethos_provider *provider = self->turn->provider;
@@ -154,8 +152,8 @@ static uint64_t count_today(struct admission *self, const char *scope)
 }
 
 /*
- * Judges a write with what is known of it: the diff of the change (absent: not known, and it is not large).
- * *out_why is 0 where it may happen.
+ * Decides about one write. change is its diff; absent when unknown, and then small. *out_why is 0
+ * if the write is allowed.
  */
 static int decide_write(struct admission *self, const struct pending *pending,
                         const struct ethos_change *change, unsigned *out_why,
@@ -193,7 +191,7 @@ static int copy_text(struct arena *arena, struct ethos_view text, struct ethos_v
     return copy ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* Notes a write that is to wait. */
+/* Records a write that needs approval. */
 static int add_waiting_write(struct admission *self, const struct pending *pending, unsigned why,
                              struct ethos_error *error)
 {
@@ -224,7 +222,7 @@ static struct pending make_pending(const struct admission *self, const char *sco
 
 /* ---- updates ----------------------------------------------------------------------------------- */
 
-/* The text that an update meets, and what it would make of it. */
+/* The text that an update changes, and the text it would make of it. */
 static int describe_update(struct admission *self, const struct ethos_update *update,
                            struct ethos_text *old, struct str *diff, struct ethos_change *change,
                            struct ethos_error *error)
@@ -232,7 +230,7 @@ static int describe_update(struct admission *self, const struct ethos_update *up
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     struct ethos_provider *provider = self->turn->provider;
     struct update_effect effect;
-    struct str after;
+    CLEANUP_STR struct str after = {0};
     int code = provider->ops->read(provider, update->scope, update->key, &whole, old, error);
     if (code == ETHOS_NOTFOUND || code == ETHOS_UNSUPPORTED)
         return ETHOS_OK;
@@ -246,7 +244,6 @@ static int describe_update(struct admission *self, const struct ethos_update *up
         code = diff_unified(before, text, update->key, diff);
     *change = (struct ethos_change){
         .bytes_before = before.size, .bytes_after = text.size, .diff = str_view(diff)};
-    str_release(&after);
     return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
@@ -274,7 +271,8 @@ int admission_check_update(struct admission *self, const struct ethos_update *up
     int code = describe_update(self, update, &old, &diff, &change, error);
     const struct pending pending = from_update(self, update, &old);
     bool has_read = !update->if_match || strcmp(update->if_match, pending.base) == 0;
-    if (code == ETHOS_OK && has_read) // whoever has not is told so by the write
+    if (code == ETHOS_OK &&
+        has_read) // reading fails for whoever lacks the right; the write itself reports that
         code = decide_write(self, &pending, &change, out_why, error);
     str_release(&diff);
     host->resize(host->arg, old.data, 0);
@@ -300,7 +298,7 @@ int admission_note_update(struct admission *self, const struct ethos_update *upd
 
 /* ---- edits ------------------------------------------------------------------------------------- */
 
-/* Whether `add` leads from one text to the other; the content is then what it adds. */
+/* Whether appending leads from one text to the other; the content is then what it appends. */
 static bool is_addition(struct ethos_view before, struct ethos_view after,
                         struct ethos_view *out_content)
 {
@@ -333,12 +331,12 @@ static void describe_edit(const struct ethos_edit *edit, struct pending *pending
     }
 }
 
-/* The line of the index that comes or goes with a file. */
+/* The index line that is added or removed with a file. */
 static int describe_line(struct admission *self, const struct ethos_edit *index,
                          struct pending *pending)
 {
     struct index_entry entry;
-    struct str title;
+    CLEANUP_STR struct str title = {0};
     struct ethos_view text = index->verdict == ETHOS_EDIT_PUT
                                  ? index->text
                                  : view_of(index->old.data, index->old.size);
@@ -350,7 +348,6 @@ static int describe_line(struct admission *self, const struct ethos_edit *index,
         pending->title = arena_copy(&self->arena, str_view(&title));
         pending->hook = arena_copy(&self->arena, entry.hook.data ? entry.hook : VIEW(""));
     }
-    str_release(&title);
     return pending->title && pending->hook ? ETHOS_OK : ETHOS_NOMEM;
 }
 
@@ -377,7 +374,7 @@ static int classify_edit(struct admission *self, const char *scope, const struct
     return code == ETHOS_OK ? add_waiting_write(self, &pending, why, error) : code;
 }
 
-/* MEMORY.md beside other files that change is their index. */
+/* MEMORY.md is the index of the other files that change with it. */
 static const struct ethos_edit *find_index(const struct ethos_edit *edits, size_t count)
 {
     const struct ethos_edit *index = NULL;
@@ -406,7 +403,7 @@ int admission_check_edits(struct admission *self, const char *scope, const struc
         if (&edits[i] != index && edit_is_change(&edits[i]))
             code = classify_edit(self, scope, &edits[i], index, &waits, error);
     if (code == ETHOS_OK && waits)
-        return err_set(error, ETHOS_PENDING, "it waits for a person");
+        return err_set(error, ETHOS_PENDING, "waiting for approval");
     admission_forget(self);
     return code;
 }
@@ -425,7 +422,7 @@ static json_t *why_json(unsigned why)
     return names;
 }
 
-/* The same write waits already: nobody is asked twice. */
+/* The same write is in the queue already: nobody is asked twice. */
 static struct pending_line *find_same(struct pending_queue *queue, const char *hash)
 {
     for (size_t i = 0; i < queue->count; i++) {
@@ -443,15 +440,13 @@ static int check_quota(const struct admission *self, struct pending_queue *queue
     struct pending_usage usage;
     if (self->trust != TRUST_UNTRUSTED)
         return ETHOS_OK;
-    int code = pending_queue_measure(queue, &usage, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(pending_queue_measure(queue, &usage, error));
     if (usage.writes < ADMISSION_DAY_WRITES &&
         usage.bytes + pending->text.size <= ADMISSION_DAY_BYTES)
         return ETHOS_OK;
-    code = err_set(error, ETHOS_LIMIT,
-                   "%s: more than %d changes or %d bytes of untrusted text in a day", pending->key,
-                   ADMISSION_DAY_WRITES, ADMISSION_DAY_BYTES);
+    int code = err_set(error, ETHOS_LIMIT,
+                       "%s: more than %d changes or %d bytes of untrusted text in a day",
+                       pending->key, ADMISSION_DAY_WRITES, ADMISSION_DAY_BYTES);
     return err_hint(error, code, "the owner decides about those that wait: ethos pending");
 }
 
@@ -469,9 +464,7 @@ static int queue_write(const struct admission *self, struct pending_queue *queue
         snprintf(out_id, ADMISSION_ID_SIZE, "%s", same->pending.id);
         return ETHOS_OK;
     }
-    int code = check_quota(self, queue, &pending, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_quota(self, queue, &pending, error));
     if (uuid_make(id) != 0)
         return err_set(error, ETHOS_IO, "cannot get random bytes from the system");
     json_t *why = why_json(waiting->why);
@@ -485,7 +478,7 @@ static int queue_write(const struct admission *self, struct pending_queue *queue
     pending.why = why;
     pending.op_id = origin->op_id;
     pending.user = origin->user;
-    code = why ? pending_queue_add(queue, pending_make(&pending), error) : err_nomem(error);
+    int code = why ? pending_queue_add(queue, pending_make(&pending), error) : err_nomem(error);
     json_decref(why);
     snprintf(out_id, ADMISSION_ID_SIZE, "%s", id);
     return code;
@@ -503,7 +496,7 @@ static void report_waiting_write(const struct waiting *waiting, const char *id,
         how->each(how->arg, &outcome);
 }
 
-/* Of one scope, all or none. */
+/* Queues all writes of one scope, or none. */
 static int queue_scope(struct admission *self, int root, const struct pending_limits *limits,
                        struct waiting *first, const struct ethos_sync_how *how,
                        struct ethos_error *error)
@@ -540,7 +533,7 @@ static bool was_scope_before(const struct waiting *list, const struct waiting *a
     return false;
 }
 
-/* In the order in which they were noted. */
+/* In the order in which they were added. */
 static struct waiting *turn_around(struct waiting *list)
 {
     struct waiting *turned = NULL, *next;

@@ -1,5 +1,5 @@
 /*
- * backends.c: which providers serve a home, and which scopes they have.
+ * backends.c: lists the providers of a home and the scopes they have.
  */
 #include "memory/backends.h"
 
@@ -38,7 +38,7 @@ struct backend_walk {
     struct arena arena;
     struct ethos_provider **seen;
     size_t count, capacity;
-    int ended; /* what each said */
+    int ended; /* their results */
     int code;  /* the first failure */
     struct ethos_error *error;
 };
@@ -61,7 +61,7 @@ static void record_walk_failure(int *code, int failed, const struct ethos_error 
         *error = *why;
 }
 
-/* personality NULL: the home's own. */
+/* personality NULL: the home's own backend. */
 static void visit_backend(struct backend_walk *walk, const char *personality)
 {
     const char *name;
@@ -85,7 +85,7 @@ static void visit_backend(struct backend_walk *walk, const char *personality)
     walk->ended = walk->each(walk->arg, provider, backends_here(walk->ethos, provider));
 }
 
-/* Only one with settings can have a backend of its own. */
+/* Only a personality with a config.yaml can have a backend of its own. */
 static int visit_name(void *arg, const char *name)
 {
     struct backend_walk *walk = arg;
@@ -136,7 +136,7 @@ struct telling {
     struct ethos_provider *provider;
     backends_scope_fn *each;
     void *arg;
-    int ended; /* what each said */
+    int ended; /* their results */
     int code;  /* the first failure */
     struct ethos_error error;
 };

@@ -1,5 +1,5 @@
 /*
- * backends.h: where the texts of a home are: files below its root, or behind a backend that has to be asked.
+ * backends.h: the backends of a home: files below its root, or remote ones.
  */
 #ifndef ETHOS_MEMORY_BACKENDS_H
 #define ETHOS_MEMORY_BACKENDS_H
@@ -13,16 +13,17 @@
 bool backends_here(const struct ethos *self, struct ethos_provider *provider);
 
 /*
- * Every provider that serves a home, once each: its own first, then those that personalities are configured
- * with. They are the handle's, and live as long. A provider that does not open is passed over and its
- * failure returned at the end; a value of each other than 0 ends the walk and is returned at once.
+ * Calls each with every provider of the home once: first the home's own, then those that
+ * personalities configure. The handle owns them. A provider that cannot be opened is skipped, and
+ * its failure is returned at the end; if each returns a value other than 0, the walk ends with that
+ * value.
  */
 typedef int backends_fn(void *arg, struct ethos_provider *provider, bool here);
 int backends_each(struct ethos *self, backends_fn *each, void *arg, struct ethos_error *error);
 
 /*
- * Every scope of the providers that are not here and can tell; one that several have is told once for each.
- * Failures as above.
+ * Calls each with every scope of the remote providers that can list them; a scope of several
+ * providers is passed once for each. Failures as above.
  */
 typedef int backends_scope_fn(void *arg, struct ethos_provider *provider, const char *scope);
 int backends_scopes(struct ethos *self, backends_scope_fn *each, void *arg,

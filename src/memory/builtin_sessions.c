@@ -1,7 +1,7 @@
 /*
- * builtin_sessions.c: programs that keep conversations in SQLite.
+ * builtin_sessions.c: the session backends that are linked into a program: SQLite.
  *
- * A program that defines the names itself, as NULL, is linked without the database: see main.c.
+ * A program that defines these names itself, as NULL, is linked without the database: see main.c.
  */
 #include "session/database_copy.h"
 #include "session/session.h"

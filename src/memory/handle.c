@@ -1,5 +1,5 @@
 /*
- * handle.c: the handle: home, configuration, opened backends.
+ * handle.c: the handle: its home, configuration and opened backends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/str.h"
 #include "base/system/log.h"
 #include "base/system/os.h"
 #include "base/view.h"
@@ -24,7 +25,7 @@
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-/* The injected backend belongs to the handle from the first moment, so that failure frees it too. */
+/* The handle owns the injected backend from the start, so that a failure frees it too. */
 static int adopt_injected(struct ethos *self, const struct ethos_options *options,
                           struct ethos_error *error)
 {
@@ -45,11 +46,8 @@ static int adopt_injected(struct ethos *self, const struct ethos_options *option
 static int set_up_handle(struct ethos *self, const struct ethos_options *options,
                          struct ethos_error *error)
 {
-    int code = adopt_injected(self, options, error);
-    if (code == ETHOS_OK)
-        code = home_path(options->home, &self->home, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(adopt_injected(self, options, error));
+    TRY(home_path(options->home, &self->home, error));
     self->fast = options->fast != 0;
     self->brief = options->brief != 0;
     self->wait_ms = self->brief ? ETHOS_BRIEF_DEADLINE_MS : ETHOS_LOCK_DEADLINE_MS;
@@ -207,9 +205,7 @@ static int load_personality(struct ethos *self, int dir, const char *personality
                             struct ethos_error *error)
 {
     char path[ETHOS_MAX_ID + 32], scope[ETHOS_MAX_SCOPE];
-    int code = scope_make(SCOPE_PERSONALITY, personality, scope, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(scope_make(SCOPE_PERSONALITY, personality, scope, error));
     if (strcmp(self->personality, personality) != 0) {
         config_release(&self->personality_config);
         snprintf(self->personality, sizeof self->personality, "%s", personality);
@@ -228,10 +224,8 @@ int service_config(struct ethos *self, const char *personality, const struct con
                    const struct config **out_personality, struct ethos_error *error)
 {
     int dir;
-    int code = service_open_home(self, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = handle_config(self, dir, NULL, error);
+    TRY(service_open_home(self, false, &dir, error));
+    int code = handle_config(self, dir, NULL, error);
     if (code == ETHOS_OK && personality)
         code = handle_config(self, dir, personality, error);
     if (dir >= 0)
@@ -251,14 +245,12 @@ int handle_lookup(struct ethos *self, int root, const char *platform, const char
                   char out_user[ETHOS_MAX_ID + 1], bool *out_known, struct ethos_error *error)
 {
     struct identity_map map;
-    int code = identity_load(root, &map, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(identity_load(root, &map, error));
     if (map.damaged) {
-        looks_beyond(&self->kept.looks); // so that it is told every time
-        log_line(self->host, ETHOS_LOG_WARN, "%s; ethos doctor tells more", map.problem);
+        looks_beyond(&self->kept.looks); // so that every call reports it
+        log_line(self->host, ETHOS_LOG_WARN, "%s; run ethos doctor for details", map.problem);
     }
-    code = identity_resolve(&map, platform, platform_user, out_user, out_known, error);
+    int code = identity_resolve(&map, platform, platform_user, out_user, out_known, error);
     identity_release(&map);
     return code;
 }
@@ -273,9 +265,7 @@ int handle_local_user(struct ethos *self, int root, struct local_user *out,
     if (!configured)
         return handle_lookup(self, root, "cli", out->login, out->id, &out->known, error);
     char scope[ETHOS_MAX_SCOPE];
-    int code = scope_make(SCOPE_USER, configured, scope, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(scope_make(SCOPE_USER, configured, scope, error));
     snprintf(out->id, sizeof out->id, "%s", configured);
     out->known = true;
     return ETHOS_OK;
@@ -286,12 +276,9 @@ int service_local_user(struct ethos *self, char out_user[ETHOS_MAX_ID + 1],
 {
     int dir;
     struct local_user local;
-    int code = service_config(self, NULL, NULL, NULL, error);
-    if (code == ETHOS_OK)
-        code = service_open_root(self, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = handle_local_user(self, dir, &local, error);
+    TRY(service_config(self, NULL, NULL, NULL, error));
+    TRY(service_open_root(self, false, &dir, error));
+    int code = handle_local_user(self, dir, &local, error);
     if (dir >= 0)
         os_close(dir);
     if (code == ETHOS_OK)
@@ -346,21 +333,21 @@ int service_unreached(struct ethos *self, char out_login[ETHOS_MAX_ID + 1],
 
 /* ---- backends ------------------------------------------------------------------------------ */
 
-/* What the configuration says about the backend; two turns with the same choice share one. */
+/* The configured backend; turns with the same settings share one. */
 struct backend_choice {
-    const char *provider; /* as it is configured */
+    const char *provider; /* as configured */
     const char *name;     /* of the backend */
     const char *allow;    /* paths.allow, or NULL */
     uint32_t flags;
-    bool people; /* profiles are there, too */
+    bool people; /* it keeps profiles, too */
     struct ethos_setting settings[SECRETS_MAX_SETTINGS];
-    bool exposed[SECRETS_MAX_SETTINGS]; /* others may read where it stands */
+    bool exposed[SECRETS_MAX_SETTINGS]; /* others may read the file it came from */
     size_t count;
 };
 
 /*
- * memory.options.user: true or false is for the host, whatever the backend: whether profiles are there, too. Any
- * other value is an option of the backend (a login name).
+ * memory.options.user: true or false is for the host, whatever the backend: whether it keeps
+ * profiles, too. Any other value is an option of the backend (a login name).
  */
 static bool is_people(const struct yaml_pair *pair, bool *out)
 {
@@ -371,7 +358,7 @@ static bool is_people(const struct yaml_pair *pair, bool *out)
     return true;
 }
 
-/* Adds the memory.options.* of a file; what is there already is replaced. */
+/* Adds the memory.options.* of a file; they replace those already added. */
 static int add_settings(struct backend_choice *choice, const struct config *from,
                         struct ethos_error *error)
 {
@@ -395,8 +382,9 @@ static int add_settings(struct backend_choice *choice, const struct config *from
 }
 
 /*
- * The home's options hold for the home's provider only, and the personality's (own, or NULL) come before
- * them. Throwaway memory is in files, whatever is configured: nothing of it is to reach the real one.
+ * The home's options are for the home's provider only; the personality's (own, or NULL) override
+ * them. Ephemeral memory is in files, whatever is configured: nothing of it may reach the real
+ * memory.
  */
 static int choose_backend(const struct ethos *self, const struct config *own,
                           struct backend_choice *out, struct ethos_error *error)
@@ -415,11 +403,15 @@ static int choose_backend(const struct ethos *self, const struct config *own,
         out->name = config_find("memory.provider")->fallback;
         return ETHOS_OK;
     }
-    int code = config_owns_backend(own) ? ETHOS_OK : add_settings(out, home, error);
-    return code == ETHOS_OK && own ? add_settings(out, own, error) : code;
+    if (!config_owns_backend(own))
+        TRY(add_settings(out, home, error));
+    return own ? add_settings(out, own, error) : ETHOS_OK;
 }
 
-/* It is kept, so it holds a hash of the settings: there may be secrets among them. */
+/*
+ * The key of an opened backend. It holds a hash of the settings, as there may be secrets among
+ * them.
+ */
 static int make_signature(const struct ethos *self, const struct backend_choice *choice,
                           struct str *out)
 {
@@ -447,7 +439,7 @@ static struct opened *find_opened(struct ethos *self, const char *signature)
     return NULL;
 }
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static struct ethos_deadline *find_deadline(struct ethos *self, const char *signature)
 {
     for (struct handle_deadline *entry = self->deadlines; entry; entry = entry->next)
@@ -515,13 +507,13 @@ static int open_backend(struct ethos *self, const struct backend_choice *choice,
     return ETHOS_OK;
 }
 
-/* *out_people: profiles are there, too. */
+/* *out_people: it keeps profiles, too. */
 static int open_configured_provider(struct ethos *self, const struct config *own,
                                     struct ethos_provider **out, bool *out_people,
                                     struct ethos_error *error)
 {
     struct backend_choice choice;
-    struct str signature;
+    CLEANUP_STR struct str signature = {0};
     *out_people = true;
     if (self->injected) {
         *out = self->injected;
@@ -539,11 +531,10 @@ static int open_configured_provider(struct ethos *self, const struct config *own
         *out = entry->provider;
     else if (code == ETHOS_OK)
         code = open_backend(self, &choice, signature.data, out, error);
-    str_release(&signature);
     return code;
 }
 
-/* Whether the file of a personality says anything about its backend. */
+/* Whether the configuration of a personality names a backend or its options. */
 static bool has_backend(const struct config *own)
 {
     size_t prefix = strlen(SECRETS_PREFIX);
@@ -553,7 +544,7 @@ static bool has_backend(const struct config *own)
     return config_own(own, "memory.provider");
 }
 
-/* *out: whether the personality's choice is another one than the home's. */
+/* *out: whether the personality's backend differs from the home's. */
 static int is_other(struct ethos *self, const struct config *own, bool *out,
                     struct ethos_error *error)
 {
@@ -581,11 +572,9 @@ int handle_provider(struct ethos *self, bool own_profile, struct ethos_provider 
     const struct config *own = &self->personality_config;
     bool people, other = false;
     struct ethos_provider *provider;
-    int code = open_configured_provider(self, own, &provider, &people, error);
-    if (code == ETHOS_OK && !people && has_backend(own))
-        code = is_other(self, own, &other, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(open_configured_provider(self, own, &provider, &people, error));
+    if (!people && has_backend(own))
+        TRY(is_other(self, own, &other, error));
     if (other)
         return split_find(self, provider, own_profile, out, error);
     *out = provider;
@@ -602,9 +591,7 @@ int service_provider_for(struct ethos *self, const char *personality, const char
                          struct ethos_provider **out, struct ethos_error *error)
 {
     const struct config *home, *own;
-    int code = service_config(self, personality, &home, &own, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_config(self, personality, &home, &own, error));
     bool people;
     *out_name = config_backend(home, own);
     return open_configured_provider(self, own, out, &people, error);
@@ -648,13 +635,9 @@ int service_place(struct ethos *self, const char *personality, struct str *out,
     if (self->injected)
         return str_printf(out, "%s\n", self->injected->ops->name) == ETHOS_OK ? ETHOS_OK
                                                                               : err_nomem(error);
-    int code = service_config(self, personality, &home, &own, error);
-    if (code == ETHOS_OK)
-        code = choose_backend(self, own, &choice, error);
-    if (code == ETHOS_OK)
-        code = registry_find(choice.name, &backend, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_config(self, personality, &home, &own, error));
+    TRY(choose_backend(self, own, &choice, error));
+    TRY(registry_find(choice.name, &backend, error));
     struct secrets_given given = make_given(self, &choice);
     given.also = offline_options(&backend);
     str_printf(out, "%s\n", choice.name);
@@ -663,7 +646,7 @@ int service_place(struct ethos *self, const char *personality, struct str *out,
     return str_code(out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-/* What the home's own backend keeps besides memory; a personality's may be another one. */
+/* Sessions of the home's own backend; a personality's may be another one. */
 static int find_sessions(struct ethos *self, struct backend_choice *out, struct ethos_error *error)
 {
     if (self->injected || self->ephemeral)

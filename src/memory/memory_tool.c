@@ -1,12 +1,12 @@
 /*
- * memory_tool.c: the memory tool over the tree of a scope.
+ * memory_tool.c: runs the commands of the memory tool on the tree of a scope.
  *
- * What a path is (a file, a directory, nothing) is seen in the list of all files, which shows no half of
- * anybody's transaction. Texts are decided by what stands there afterwards, under the lock: an edit is
- * a pure function that the store calls, so two callers at once lose nothing; deleting and renaming a
- * directory is one update of all its files. A file that appears between the two is as if it had been
- * made afterwards, one that vanishes as if before; where it becomes a directory, or the other way round, so
- * that nothing could be done at all, the command begins anew.
+ * Whether a path is a file, a directory or nothing is read from the list of all files, which never
+ * shows half of a transaction. Texts are changed under the lock: an edit is a pure function that
+ * the store calls, so that two callers lose nothing; deleting or renaming a directory is one update
+ * of all its files. A file that appears between listing and update counts as created afterwards,
+ * one that disappears as deleted before; if it becomes a directory, or the reverse, so that nothing
+ * could be done, the command starts over.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "base/system/os.h"
 #include "base/view.h"
 #include "core/agents/memory_tool.h"
@@ -30,12 +31,12 @@ struct tool {
     struct arena arena;
     struct tool_row *rows;
     size_t count, room;
-    struct str text; /* of the file that is edited */
-    bool asked;      /* the function that the store calls was called */
-    bool refused;    /* by that function */
+    struct str text; /* of the edited file */
+    bool asked;      /* the store has called the edit function */
+    bool refused;    /* set by that function */
 };
 
-#define TRIES 8 /* before others who change the tree all the time are a failure */
+#define TRIES 8 /* attempts while others keep changing the tree */
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
@@ -70,7 +71,7 @@ static enum tool_kind kind_of(const struct tool *tool, const struct tool_path *p
     return tool_kind_of(tool->rows, tool->count, path->key);
 }
 
-/* Whether the command can be done as the list has it; else the reply says why not. */
+/* Whether the listed files allow the command; if not, the reply says why. */
 typedef bool possible_fn(struct tool *tool);
 
 static int check_tree(struct tool *tool, possible_fn *possible, bool *out,
@@ -114,7 +115,7 @@ static int view_path(struct tool *tool, struct ethos_error *error)
 static int refuse_call(struct tool *tool)
 {
     tool->refused = true;
-    return ETHOS_INVALID; // nobody sees it
+    return ETHOS_INVALID; // the reply says why
 }
 
 static int edit_file(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
@@ -159,7 +160,7 @@ static int run_edit_command(struct tool *tool, struct ethos_error *error)
     if (code == ETHOS_OK || tool->refused || tool->call.command == TOOL_CREATE ||
         list_tree_files(tool, NULL) != ETHOS_OK)
         return code;
-    // A directory is no file to edit, and below a file there is nothing.
+    // A directory cannot be edited, and a file has nothing below it.
     tool->refused = kind_of(tool, &tool->call.path) == TOOL_DIRECTORY ||
                     !tool_reachable(tool->rows, tool->count, &tool->call.path, &tool->reply);
     if (tool->refused)
@@ -193,7 +194,7 @@ static bool can_rename(struct tool *tool)
     return tool_reachable(tool->rows, tool->count, to, &tool->reply);
 }
 
-/* The first half are files that go; the second, of a rename, what they become. */
+/* The first half are files that are removed; the second, of a rename, their new names. */
 static int edit_tree(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
 {
     struct tool *tool = arg;
@@ -210,7 +211,7 @@ static int edit_tree(void *arg, struct ethos_edit *edits, size_t count, struct e
             return refuse_call(tool);
         }
         if (!from->old.data)
-            continue; // somebody was faster
+            continue; // somebody else removed it first
         any = true;
         from->verdict = ETHOS_EDIT_DROP;
         from->actions = "delete";
@@ -228,10 +229,10 @@ static int edit_tree(void *arg, struct ethos_edit *edits, size_t count, struct e
     return ETHOS_OK;
 }
 
-/* The key of a file after the rename. NULL and the reply, or no memory: is too long. */
+/* The key of a file after the rename. NULL if it is too long (see the reply) or out of memory. */
 static const char *make_renamed_key(struct tool *tool, const char *key)
 {
-    struct str name;
+    CLEANUP_STR struct str name;
     const char *rest = key + strlen(tool->call.path.key), *result = NULL;
     str_init(&name, ETHOS_MAX_KEY);
     str_adds(&name, tool->call.new_path.key);
@@ -242,7 +243,6 @@ static const char *make_renamed_key(struct tool *tool, const char *key)
                                      VIEW_ARG(tool->call.new_path.shown), rest, ETHOS_MAX_KEY);
     else if (str_code(&name) == ETHOS_OK)
         result = arena_copy(&tool->arena, str_view(&name));
-    str_release(&name);
     return result;
 }
 
@@ -282,18 +282,16 @@ static int change_tree(struct tool *tool, struct ethos_error *error)
     if (!edits)
         return err_nomem(error);
     memset(edits, 0, count * sizeof *edits);
-    int code = name_edits(tool, edits, files, error);
-    return code == ETHOS_OK ? handle_update(tool->turn, tool->scope, edits, count, edit_tree, tool,
-                                            tool->how, error)
-                            : code;
+    TRY(name_edits(tool, edits, files, error));
+    return handle_update(tool->turn, tool->scope, edits, count, edit_tree, tool, tool->how, error);
 }
 
 static int delete_or_rename(struct tool *tool, struct ethos_error *error)
 {
     bool possible;
-    int code = check_tree(tool, tool->call.command == TOOL_DELETE ? can_delete : can_rename,
-                          &possible, error);
-    return code == ETHOS_OK && possible ? change_tree(tool, error) : code;
+    TRY(check_tree(tool, tool->call.command == TOOL_DELETE ? can_delete : can_rename, &possible,
+                   error));
+    return possible ? change_tree(tool, error) : ETHOS_OK;
 }
 
 /* ---- the call --------------------------------------------------------------------------------- */
@@ -307,7 +305,7 @@ static int attempt_call(struct tool *tool, struct ethos_error *error)
                                                               : run_edit_command(tool, error);
 }
 
-/* After a failure: whether it can begin anew, because nothing has been done. */
+/* Whether a failed command can start over, because nothing has been done. */
 static bool is_undone(struct tool *tool)
 {
     enum tool_command command = tool->call.command;
@@ -324,9 +322,9 @@ static int run_with_retries(struct tool *tool, struct ethos_error *error)
 {
     struct ethos_error local = {0};
     int64_t until = os_monotonic_ms() +
-                    ETHOS_LOCK_DEADLINE_MS / 2; // who waited for a lock has waited
+                    ETHOS_LOCK_DEADLINE_MS / 2; // waiting for a lock counts, too
     int tries = 0, code;
-    bool again; // a path of another kind than was listed is an error of the system, or in motion
+    bool again; // a path whose kind has changed is a system error, or others are changing it
     do {
         code = attempt_call(tool, &local);
         again = (code == ETHOS_IO || code == ETHOS_BUSY) && !tool->refused && is_undone(tool);
@@ -334,7 +332,7 @@ static int run_with_retries(struct tool *tool, struct ethos_error *error)
     if (code == ETHOS_OK || tool->refused)
         return ETHOS_OK;
     if (code == ETHOS_DENIED || code == ETHOS_LIMIT || code == ETHOS_EXISTS) {
-        tool_refuse(&tool->reply, "Error: %s", local.text); // the model may do otherwise
+        tool_refuse(&tool->reply, "Error: %s", local.text); // the model may try something else
         return ETHOS_OK;
     }
     if (error)
@@ -380,7 +378,7 @@ int ethos_memory_tool(struct ethos_turn *turn, const char *scope, struct ethos_v
     struct tool tool = {.turn = turn, .how = how ? how : &plain};
     json_t *object = NULL;
     if (tool.how->origin && tool.how->origin->op_id)
-        return err_set(error, ETHOS_INVALID, "memory tool: takes no operation id");
+        return err_set(error, ETHOS_INVALID, "memory tool: does not take an operation id");
     int code = resolve_tool_scope(turn, scope, tool.scope, error);
     if (code == ETHOS_OK)
         code = json_parse_wide(json, "memory tool", &object, error);

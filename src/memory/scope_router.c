@@ -1,5 +1,5 @@
 /*
- * scope_router.c: calls go to the backend that has the scope.
+ * scope_router.c: passes each call to the backend that serves its scope.
  */
 #include "memory/scope_router.h"
 
@@ -50,7 +50,7 @@ static int find_side(struct scope_router *self, const char *scope, const char *k
 
 /* ---- prefetch ------------------------------------------------------------------------------ */
 
-/* The profile, from the home; its buffer is that of the section. */
+/* Reads the profile from the home; it uses the buffer of the section. */
 static void prefetch_profile(struct scope_router *self, const struct ethos_context *context,
                              const struct ethos_read_how *how, struct ethos_section *section)
 {
@@ -58,7 +58,7 @@ static void prefetch_profile(struct scope_router *self, const struct ethos_conte
     struct ethos_context person = *context;
     struct ethos_section found[ETHOS_SECTIONS] = {0};
     struct ethos_provider *home;
-    person.memory_scope = context->user_scope; // nothing else of the home is asked for
+    person.memory_scope = context->user_scope; // nothing else is requested of the home
     person.workspace_scope = NULL;
     person.workspace_shown = 0;
     for (size_t i = 0; i < ETHOS_SECTIONS; i++)
@@ -121,7 +121,7 @@ static int divide_updates(struct scope_router *self, struct arena *arena,
     return parts[1].count ? handle_home_provider(self->ethos, &parts[1].side, error) : ETHOS_OK;
 }
 
-/* What either side cannot do is known before one of them does anything. */
+/* Checks that both sides support the call before either does anything. */
 static int sync_parts(const struct provider_part parts[2], const struct ethos_context *context,
                       const struct ethos_sync_how *how, struct ethos_error *error)
 {
@@ -150,15 +150,11 @@ static int split_sync(struct ethos_provider *provider, const struct ethos_contex
                       const struct ethos_update *updates, size_t count,
                       const struct ethos_sync_how *how, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct provider_part parts[2] = {0};
     arena_init(&arena);
-    int code = divide_updates((struct scope_router *)provider, &arena, updates, count, parts,
-                              error);
-    if (code == ETHOS_OK)
-        code = sync_parts(parts, context, how, error);
-    arena_release(&arena);
-    return code;
+    TRY(divide_updates((struct scope_router *)provider, &arena, updates, count, parts, error));
+    return sync_parts(parts, context, how, error);
 }
 
 /* ---- texts --------------------------------------------------------------------------------- */
@@ -266,13 +262,13 @@ static int router_keep(struct ethos_provider *self, const char *scope, const cha
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-/* Its parts are the handle's. */
+/* The handle owns both backends. */
 static void split_close(struct ethos_provider *provider)
 {
     free(provider);
 }
 
-/* Which scopes there are and what changes is asked of each backend itself (memory/backends.c). */
+/* Scopes and changes are requested from each backend itself (memory/backends.c). */
 static const struct ethos_provider_ops split_ops = {
     .abi = ETHOS_ABI,
     .close = split_close,
@@ -309,7 +305,7 @@ int split_find(struct ethos *ethos, struct ethos_provider *own, bool own_profile
         slots_fill(&self->ops);
         self->base.ops = &self->ops;
         self->base.capabilities = ETHOS_PROVIDER_DRY_RUN | ETHOS_PROVIDER_DIFF |
-                                  ETHOS_PROVIDER_ONCE; // sync_parts asks both
+                                  ETHOS_PROVIDER_ONCE; // sync_parts calls both
         self->ethos = ethos;
         self->own = own;
         self->own_profile = own_profile;

@@ -1,5 +1,5 @@
 /*
- * served_store.c: the store of a home, for other machines.
+ * served_store.c: gives other machines access to the store of a home.
  */
 #include "memory/served_store.h"
 
@@ -15,15 +15,12 @@ int served_store_open(struct ethos *self, struct lent *out, struct ethos_error *
 {
     const char *name;
     struct ethos_provider *provider;
-    int code = service_provider_for(self, NULL, &name, &provider, error);
-    if (code == ETHOS_OK)
-        code = offline_behind(provider, &provider, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_provider_for(self, NULL, &name, &provider, error));
+    TRY(offline_behind(provider, &provider, error));
     *out = (struct lent){provider_store(provider), self->host};
     if (out->store)
         return ETHOS_OK;
-    code = err_set(error, ETHOS_UNSUPPORTED, "%s: is no store that could be lent", name);
+    int code = err_set(error, ETHOS_UNSUPPORTED, "%s: cannot be served: not a store", name);
     return err_hint(error, code, "serve a home whose memory.provider is a store");
 }
 

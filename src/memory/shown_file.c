@@ -1,5 +1,5 @@
 /*
- * shown_file.c: reading, adding to and removing from <root>/shown-lines.jsonl.
+ * shown_file.c: reads, adds to and removes from <root>/shown-lines.jsonl.
  */
 #include "memory/shown_file.h"
 
@@ -53,7 +53,7 @@ static bool read_decision(const json_t *row, struct shown_decision *out)
     return true;
 }
 
-/* *out is NULL for what is not a decision. ETHOS_OK or ETHOS_NOMEM. */
+/* *out is NULL if the line is not a decision. ETHOS_OK or ETHOS_NOMEM. */
 static int parse_decision(struct ethos_view line, json_t **out, struct shown_decision *decision)
 {
     *out = NULL;
@@ -132,11 +132,9 @@ int shown_file_read(struct ethos *ethos, const char *scope, struct arena *arena,
     int root;
     struct str text;
     *out = (struct shown_decisions){.rows = NULL};
-    int code = service_open_root(ethos, false, &root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_open_root(ethos, false, &root, error));
     str_init(&text, SHOWN_MAX_BYTES + 1);
-    code = read_decisions_file(root, &text, error);
+    int code = read_decisions_file(root, &text, error);
     if (code == ETHOS_OK && collect_decisions(str_view(&text), scope, arena, out) != ETHOS_OK)
         code = err_nomem(error);
     str_release(&text);
@@ -173,7 +171,7 @@ void shown_file_stamp(struct ethos *ethos, struct home_stamp *out)
 
 /* ---- changing ---------------------------------------------------------------------------------- */
 
-/* Copies all lines but the decision's; out_there: it was there. */
+/* Copies all lines except the decision's; out_there: whether it was found. */
 static int copy_others(struct ethos_view text, const char *scope, const char *hash, struct str *out,
                        size_t *out_count, bool *out_there)
 {
@@ -197,11 +195,11 @@ static int copy_others(struct ethos_view text, const char *scope, const char *ha
     return code;
 }
 
-/* added: the decision to record, or NULL to take that of scope and hash back. */
+/* added: the decision to record, or NULL to remove the one of scope and hash. */
 static int change_locked(int root, const char *scope, const char *hash,
                          const struct shown_decision *added, struct ethos_error *error)
 {
-    struct str before, after;
+    CLEANUP_STR struct str before, after;
     size_t count;
     bool there;
     str_init(&before, SHOWN_MAX_BYTES + 1);
@@ -217,7 +215,7 @@ static int change_locked(int root, const char *scope, const char *hash,
             "ethos memory hidden --shown lists them; ethos memory hide-again takes "
             "one back");
     if (code == ETHOS_OK && !added && !there)
-        code = err_set(error, ETHOS_NOTFOUND, "no such line is shown");
+        code = err_set(error, ETHOS_NOTFOUND, "this line is not on the list of shown lines");
     int printed = code == ETHOS_OK && added ? print_decision(added, &after) : ETHOS_OK;
     printed = printed ? printed : str_code(&after);
     if (code == ETHOS_OK && printed != ETHOS_OK)
@@ -225,8 +223,6 @@ static int change_locked(int root, const char *scope, const char *hash,
                                       : err_nomem(error);
     if (code == ETHOS_OK)
         code = home_replace(root, "", SHOWN_FILE, str_view(&after), error);
-    str_release(&before);
-    str_release(&after);
     return code;
 }
 
@@ -234,10 +230,8 @@ static int change_decision(struct ethos *ethos, const char *scope, const char *h
                            const struct shown_decision *added, struct ethos_error *error)
 {
     int root, lock;
-    int code = service_open_root(ethos, true, &root, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_lock(root, SHOWN_FILE, &lock, error);
+    TRY(service_open_root(ethos, true, &root, error));
+    int code = home_lock(root, SHOWN_FILE, &lock, error);
     if (code == ETHOS_OK) {
         code = change_locked(root, scope, hash, added, error);
         os_close(lock);

@@ -1,9 +1,11 @@
 /*
- * shown_file.h: <root>/shown-lines.jsonl, the lines that the owner allows to be shown although the guard hides them.
+ * shown_file.h: <root>/shown-lines.jsonl, the lines that the owner shows although the scanner hides
+ * them.
  *
- * One JSON object per line: scope, hash (of the line: core/memory/shown_lines.h), why (what is allowed:
- * "instruction", "secret"), file, at, by. It never holds text of a memory. A line of the file that
- * cannot be read counts for nothing and stays as it is; without the file every line is hidden again.
+ * One JSON object per line: scope, hash (of the line: core/memory/shown_lines.h), why (what is
+ * allowed: "instruction", "secret"), file, at, by. It never contains text of a memory. A line of
+ * the file that cannot be parsed is ignored and preserved; without the file every line is hidden
+ * again.
  */
 #ifndef ETHOS_MEMORY_SHOWN_FILE_H
 #define ETHOS_MEMORY_SHOWN_FILE_H
@@ -23,33 +25,35 @@ struct arena;
 struct shown_decision {
     const char *scope;
     struct shown_line line;
-    const char *file;    /* in which the line stood then */
+    const char *file;    /* the file that contained the line */
     const char *at, *by; /* when (ISO) and who; NULL: not recorded */
 };
 
 struct shown_decisions {
-    const struct shown_decision *rows; /* in the order in which they were made */
+    const struct shown_decision *rows; /* oldest first */
     size_t count;
-    size_t damaged; /* lines of the file that cannot be read */
+    size_t damaged; /* lines of the file that cannot be parsed */
 };
 
-/* Reads the decisions about a scope (NULL: all). An absent file has none. */
+/* Reads the decisions about a scope (NULL: all). A missing file has none. */
 int shown_file_read(struct ethos *ethos, const char *scope, struct arena *arena,
                     struct shown_decisions *out, struct ethos_error *error);
 
-/* The lines of a scope that are shown; none when the file cannot be read. ETHOS_OK or ETHOS_NOMEM. */
+/* The shown lines of a scope; none if the file cannot be read. ETHOS_OK or ETHOS_NOMEM. */
 int shown_file_lines(struct ethos *ethos, const char *scope, struct arena *arena,
                      struct shown_lines *out);
 
-/* Tells whether the decisions are still those that were read; all zero: there are none. */
+/* The validator of the decisions that were read; all zero: there is no file. */
 struct home_stamp;
 void shown_file_stamp(struct ethos *ethos, struct home_stamp *out);
 
-/* Records a decision durably, in place of an earlier one. ETHOS_LIMIT when there are SHOWN_MAX_LINES. */
+/*
+ * Records a decision durably, replacing an earlier one. ETHOS_LIMIT if there are SHOWN_MAX_LINES.
+ */
 int shown_file_add(struct ethos *ethos, const struct shown_decision *decision,
                    struct ethos_error *error);
 
-/* Takes a decision back. ETHOS_NOTFOUND when there is none. */
+/* Removes a decision. ETHOS_NOTFOUND if it does not exist. */
 int shown_file_remove(struct ethos *ethos, const char *scope, const char *hash,
                       struct ethos_error *error);
 

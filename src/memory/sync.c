@@ -1,12 +1,14 @@
 /*
- * sync.c: updates, whole reads and byte-exact writes: everything is checked before anything is
- * touched, then the provider acts.
+ * sync.c: updates, whole reads and byte-exact writes: checks everything before anything changes,
+ * then calls the provider.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/str.h"
 #include "base/system/log.h"
 #include "base/system/os.h"
 #include "base/utf8.h"
@@ -36,10 +38,8 @@ static int may_mint(struct ethos_turn *turn, struct ethos_error *error)
 {
     int dir;
     struct identity_map map;
-    int code = service_open_root(turn->ethos, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = identity_load(dir, &map, error);
+    TRY(service_open_root(turn->ethos, false, &dir, error));
+    int code = identity_load(dir, &map, error);
     if (dir >= 0)
         os_close(dir);
     if (code != ETHOS_OK)
@@ -50,7 +50,7 @@ static int may_mint(struct ethos_turn *turn, struct ethos_error *error)
     return code;
 }
 
-/* After the write: the id is derived, so failing to note it loses nothing. */
+/* Called after the write. The id is derived, so that nothing is lost if it cannot be recorded. */
 static void record_project_id(struct ethos_turn *turn)
 {
     int dir;
@@ -69,7 +69,7 @@ static void record_project_id(struct ethos_turn *turn)
 
 /* ---- sync ---------------------------------------------------------------------------------- */
 
-/* Replaces store, scope and key of every update by the target they name. */
+/* Resolves the store, scope and key that each update names. */
 static int resolve_update_targets(struct ethos_turn *turn, struct arena *arena,
                                   const struct ethos_update *updates, size_t count,
                                   struct ethos_update **out, struct ethos_error *error)
@@ -133,7 +133,10 @@ int handle_sync_able(const struct ethos_provider *provider, const struct ethos_s
                         provider->ops->name);
 }
 
-/* Passes outcomes on, and notes what else a write asks for: an entry in the map, a workspace's folder. */
+/*
+ * Passes outcomes on, and records what else a write requires: an entry in the identity map, a
+ * workspace's folder.
+ */
 struct outcome_watch {
     const struct ethos_turn *turn;
     const struct ethos_sync_how *how;
@@ -179,8 +182,8 @@ static bool updates_same_file(const struct ethos_update *a, const struct ethos_u
 }
 
 /*
- * Which updates wait: those that the policy does not admit, and with one all of its file, in whose order they are
- * meant. The others are moved to the front.
+ * Splits off the updates that need approval: those that the policy does not admit, and all others
+ * of the same file, since their order matters. The admitted ones are moved to the front.
  */
 static int admit_updates(struct admission *admission, struct ethos_update *updates, size_t *count,
                          struct arena *arena, struct ethos_error *error)
@@ -207,7 +210,7 @@ static int admit_updates(struct admission *admission, struct ethos_update *updat
     return code;
 }
 
-/* What is admitted is written, and what waits is queued after it. */
+/* Writes what is admitted, then queues what needs approval. */
 static int sync_admitted(struct ethos_turn *turn, struct ethos_update *updates, size_t count,
                          struct arena *arena, const struct ethos_sync_how *how,
                          struct ethos_error *error)
@@ -228,21 +231,16 @@ static int sync_admitted(struct ethos_turn *turn, struct ethos_update *updates, 
 static int sync_checked(struct ethos_turn *turn, const struct ethos_update *updates, size_t count,
                         const struct ethos_sync_how *how, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct ethos_update *aimed = NULL;
     arena_init(&arena);
-    int code = update_check(updates, count, error);
-    if (code == ETHOS_OK)
-        code = resolve_update_targets(turn, &arena, updates, count, &aimed, error);
-    if (code == ETHOS_OK)
-        code = handle_sync_able(turn->provider, how, error);
-    if (code == ETHOS_OK)
-        code = sync_admitted(turn, aimed, count, &arena, how, error);
-    arena_release(&arena);
-    return code;
+    TRY(update_check(updates, count, error));
+    TRY(resolve_update_targets(turn, &arena, updates, count, &aimed, error));
+    TRY(handle_sync_able(turn->provider, how, error));
+    return sync_admitted(turn, aimed, count, &arena, how, error);
 }
 
-/* A dry run does nothing, so it is no operation. */
+/* A dry run does nothing, so it is not an operation. */
 int ethos_sync(struct ethos_turn *turn, const struct ethos_update *updates, size_t count,
                const struct ethos_sync_how *how, struct ethos_error *error)
 {
@@ -257,7 +255,7 @@ int ethos_sync(struct ethos_turn *turn, const struct ethos_update *updates, size
     return sync_checked(turn, updates, count, &own, error);
 }
 
-/* An operation id may stand in the JSON or come from the caller. */
+/* The operation id may be in the JSON or come from the caller. */
 static int set_operation_id(const char *op_id, struct ethos_origin *origin,
                             struct ethos_error *error)
 {
@@ -271,39 +269,34 @@ static int set_operation_id(const char *op_id, struct ethos_origin *origin,
 int ethos_sync_json(struct ethos_turn *turn, struct ethos_view json,
                     const struct ethos_sync_how *how, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct update_batch batch;
     struct ethos_sync_how named = how ? *how : plain_how;
     struct ethos_origin origin = named.origin ? *named.origin : (struct ethos_origin){0};
     named.origin = &origin;
     arena_init(&arena);
-    int code = update_parse(json, &arena, &batch, error);
-    if (code == ETHOS_OK)
-        code = set_operation_id(batch.op_id, &origin, error);
-    if (code == ETHOS_OK)
-        code = ethos_sync(turn, batch.updates, batch.count, &named, error);
-    arena_release(&arena);
-    return code;
+    TRY(update_parse(json, &arena, &batch, error));
+    TRY(set_operation_id(batch.op_id, &origin, error));
+    return ethos_sync(turn, batch.updates, batch.count, &named, error);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
 static const struct ethos_target memory_store;
 
-/* A key that is no memory does not exist for a reader: settings and sidecars stay private. */
+/* Readers see memory files only: settings and sidecars stay private. */
 int handle_aim(const struct ethos_turn *turn, const struct ethos_target *target, bool write,
                struct scope_target *out, struct ethos_error *error)
 {
     if (!target)
         target = &memory_store;
-    int code = scope_target(&turn->context, target->store, target->scope, target->key, write, out,
-                            error);
-    if (code == ETHOS_OK && !write && !scope_key_shown(out->scope, out->key))
-        code = err_set(error, ETHOS_NOTFOUND, "no such memory file: %s", out->key);
-    return code;
+    TRY(scope_target(&turn->context, target->store, target->scope, target->key, write, out, error));
+    return !write && !scope_key_shown(out->scope, out->key)
+               ? err_set(error, ETHOS_NOTFOUND, "no such memory file: %s", out->key)
+               : ETHOS_OK;
 }
 
-/* Reads a key; a person without a profile is shown the one they had before. *scope may move. */
+/* Reads a key; a person without a profile gets the one they had before. target may change. */
 static int read_file_text(struct ethos_turn *turn, struct scope_target *target,
                           struct ethos_text *text, struct ethos_error *error)
 {
@@ -367,10 +360,8 @@ int handle_file(const struct ethos_turn *turn, const struct scope_target *target
                 struct ethos_error *error)
 {
     struct ethos_file *file;
-    int code = make_file_result(target, text, &file, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = service_locate(turn, file, error);
+    TRY(make_file_result(target, text, &file, error));
+    int code = service_locate(turn, file, error);
     if (code == ETHOS_OK)
         *out_file = file;
     else
@@ -378,7 +369,7 @@ int handle_file(const struct ethos_turn *turn, const struct scope_target *target
     return code;
 }
 
-/* known_ms: when there was none, if that is not now. */
+/* known_ms: when it was found absent, if not now. */
 static int make_absent_file(const struct scope_target *target, int64_t known_ms,
                             struct ethos_file **out_file, struct ethos_error *error)
 {
@@ -388,7 +379,7 @@ static int make_absent_file(const struct scope_target *target, int64_t known_ms,
     return code;
 }
 
-/* Where an older profile is shown, the newer one may come: that is not told by any text. */
+/* While an older profile is shown, the newer one may appear, which no validator covers. */
 static void set_cache_validator(struct ethos_turn *turn, const struct scope_target *aimed,
                                 uint64_t stamp, struct ethos_file *file, struct service_seen *out)
 {
@@ -409,11 +400,9 @@ int service_read(struct ethos_turn *turn, const struct ethos_target *target,
 {
     struct scope_target aimed;
     struct ethos_text text = {0};
-    int code = handle_aim(turn, target, false, &aimed, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_aim(turn, target, false, &aimed, error));
     struct scope_target found = aimed;
-    code = read_file_text(turn, &found, &text, error);
+    int code = read_file_text(turn, &found, &text, error);
     if (code == ETHOS_OK)
         code = make_file_result(&found, &text, out_file, error);
     else if (code == ETHOS_NOTFOUND)
@@ -463,17 +452,15 @@ void ethos_file_free(struct ethos_file *file)
 /* ---- writing byte for byte ----------------------------------------------------------------- */
 
 /*
- * What the write replaces, and the revision to expect of the store: an older profile shown in place
- * of an absent one counts as absent.
+ * Reads what the write replaces, and the revision to expect of the store: an older profile shown in
+ * place of an absent one counts as absent.
  */
 static int read_before_write(struct ethos_turn *turn, const struct scope_target *target,
                              const char **expect, struct ethos_file **out_file,
                              struct ethos_error *error)
 {
     const struct ethos_target name = {NULL, target->scope, target->key};
-    int code = ethos_read(turn, &name, out_file, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_read(turn, &name, out_file, error));
     bool migrated = strcmp((*out_file)->scope, target->scope) != 0;
     if (!*expect || !migrated)
         return ETHOS_OK;
@@ -496,9 +483,7 @@ static int rehearse_write(const char *expect, const struct ethos_file *before,
                           struct ethos_outcome *outcome, struct str *diff,
                           struct ethos_error *error)
 {
-    int code = handle_match(target, expect, before, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_match(target, expect, before, error));
     struct ethos_view old = view_of(before->text, before->size);
     bool there = before->text && strcmp(before->scope, target->scope) == 0;
     outcome->revision = there ? before->revision : "absent";
@@ -510,7 +495,7 @@ static int rehearse_write(const char *expect, const struct ethos_file *before,
     return ETHOS_OK;
 }
 
-/* Judged as a replace of the whole text. ETHOS_PENDING: it waits, and was told. */
+/* Checked as a replacement of the whole text. ETHOS_PENDING: it was queued and reported. */
 static int admit_write(struct ethos_turn *turn, const struct scope_target *target,
                        const struct ethos_file *before, struct ethos_view text,
                        const struct ethos_origin *origin, const struct ethos_sync_how *how,
@@ -538,7 +523,7 @@ static int write_aimed(struct ethos_turn *turn, const struct scope_target *targe
 {
     struct ethos_provider *provider = turn->provider;
     struct ethos_file *before = NULL;
-    struct str diff;
+    CLEANUP_STR struct str diff;
     char revision[ETHOS_REVISION_SIZE] = "";
     struct ethos_outcome outcome = {.kind = ETHOS_OUTCOME_WRITTEN,
                                     .scope = target->scope,
@@ -568,7 +553,6 @@ static int write_aimed(struct ethos_turn *turn, const struct scope_target *targe
         how->each(how->arg, &outcome);
     }
     ethos_file_free(before);
-    str_release(&diff);
     return code;
 }
 
@@ -604,13 +588,11 @@ int ethos_write(struct ethos_turn *turn, const struct ethos_target *target, cons
                 struct ethos_view text, const struct ethos_sync_how *how, struct ethos_error *error)
 {
     struct scope_target aimed;
-    int code = handle_aim(turn, target, true, &aimed, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_aim(turn, target, true, &aimed, error));
     return write_whole(turn, &aimed, expect, text, how ? how : &plain_how, error);
 }
 
-/* Passes on what was done, not what failed. */
+/* Reports successes, not failures. */
 static void report_success(void *arg, const struct ethos_outcome *outcome)
 {
     const struct ethos_sync_how *how = arg;

@@ -1,8 +1,8 @@
 /*
- * turn.c: from what a caller knows to what a turn is about.
+ * turn.c: resolves a request: which person, personality, scopes and workspace a turn is about.
  *
- * Each resolve_* step fills its part of the context; the order is that of the memory format,
- * section 2: personality, scopes, user, workspace.
+ * Each resolve_* step fills its part of the context, in the order of the memory format, section 2:
+ * personality, scopes, user, workspace.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +36,11 @@ static int make_turn_scope(struct ethos_turn *turn, enum scope_kind kind, const 
                            const char **out, struct ethos_error *error)
 {
     char scope[ETHOS_MAX_SCOPE];
-    int code = scope_make(kind, id, scope, error);
-    return code == ETHOS_OK ? copy_into_turn(turn, scope, out, error) : code;
+    TRY(scope_make(kind, id, scope, error));
+    return copy_into_turn(turn, scope, out, error);
 }
 
-/* A prompt may be long, what is looked up with it need not be: cut on a character. */
+/* Limits the query, which may be a long prompt, at a character boundary. */
 static int copy_query(struct ethos_turn *turn, const char *query, struct ethos_error *error)
 {
     if (!query)
@@ -57,7 +57,7 @@ struct resolving {
     struct ethos_turn *turn;
     struct ethos *ethos;
     const struct ethos_request *request;
-    int home, root;      /* descriptors, -1 when there is no such directory */
+    int home, root;      /* descriptors, -1 if the directory does not exist */
     struct looks *looks; /* or NULL */
     bool local;          /* the user is the person at this machine */
     bool own_profile;    /* USER.md is the personality's */
@@ -67,15 +67,12 @@ static int resolve_personality(struct resolving *r, struct ethos_error *error)
 {
     const char *id = r->request->personality;
     looks_add(r->looks, "config.yaml");
-    int code = handle_config(r->ethos, r->home, NULL, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_config(r->ethos, r->home, NULL, error));
     if (!id)
         id = config_get(&r->ethos->config, NULL, "personality");
     looks_add(r->looks, "personalities/%s/config.yaml", id);
-    code = handle_config(r->ethos, r->home, id, error);
-    return code == ETHOS_OK ? copy_into_turn(r->turn, id, &r->turn->context.personality, error)
-                            : code;
+    TRY(handle_config(r->ethos, r->home, id, error));
+    return copy_into_turn(r->turn, id, &r->turn->context.personality, error);
 }
 
 /* ---- user ---------------------------------------------------------------------------------- */
@@ -83,22 +80,24 @@ static int resolve_personality(struct resolving *r, struct ethos_error *error)
 static int copy_platform_pair(struct ethos_turn *turn, const char *platform,
                               const char *platform_user, struct ethos_error *error)
 {
-    int code = copy_into_turn(turn, platform, &turn->pair_platform, error);
-    return code == ETHOS_OK ? copy_into_turn(turn, platform_user, &turn->platform_user, error)
-                            : code;
+    TRY(copy_into_turn(turn, platform, &turn->pair_platform, error));
+    return copy_into_turn(turn, platform_user, &turn->platform_user, error);
 }
 
-/* Someone on a platform; who is not in the map yet is noted at the first write of a profile. */
+/*
+ * A user of a platform; someone who is not in the map yet is recorded at the first write of a
+ * profile.
+ */
 static int resolve_remote(struct resolving *r, struct ethos_error *error)
 {
     char user[ETHOS_MAX_ID + 1];
     bool known;
     const struct ethos_request *request = r->request;
-    int code = handle_lookup(r->ethos, r->root, request->platform, request->platform_user, user,
-                             &known, error);
-    if (code == ETHOS_OK && !known)
-        code = copy_platform_pair(r->turn, request->platform, request->platform_user, error);
-    return code == ETHOS_OK ? copy_into_turn(r->turn, user, &r->turn->context.user, error) : code;
+    TRY(handle_lookup(r->ethos, r->root, request->platform, request->platform_user, user, &known,
+                      error));
+    if (!known)
+        TRY(copy_platform_pair(r->turn, request->platform, request->platform_user, error));
+    return copy_into_turn(r->turn, user, &r->turn->context.user, error);
 }
 
 static int resolve_user(struct resolving *r, struct ethos_error *error)
@@ -124,7 +123,7 @@ static int resolve_user(struct resolving *r, struct ethos_error *error)
 
 /* ---- scopes -------------------------------------------------------------------------------- */
 
-/* A profile is a person's, whatever memoryScope says of the log. */
+/* A profile belongs to a person, whatever memoryScope says about the log. */
 static enum scope_kind user_scope_kind(const char *setting, bool local)
 {
     enum scope_kind kind = strcmp(setting, "global") == 0        ? SCOPE_GLOBAL
@@ -148,7 +147,7 @@ static int resolve_scopes(struct resolving *r, struct ethos_error *error)
                                kind == SCOPE_PERSONALITY ? context->personality : context->user,
                                &context->user_scope, error);
     if (kind == SCOPE_USER)
-        looks_add(r->looks, "users/%s", context->user); // so that the way to a profile is watched
+        looks_add(r->looks, "users/%s", context->user); // so that the path to a profile is watched
     if (code == ETHOS_OK && r->local && kind == SCOPE_USER) {
         code = make_turn_scope(turn, SCOPE_PERSONALITY, context->personality,
                                &context->profile_fallback[0], error);
@@ -180,7 +179,10 @@ static void resolve_settings(struct resolving *r)
         r->turn->context.global_scope = "global";
 }
 
-/* A file that must be mended first is a matter of who uses the workspace; all other memory is there. */
+/*
+ * A damaged workspace file is an error only for those who use the workspace; other memory stays
+ * available.
+ */
 static int find_workspace(struct resolving *r, struct ethos_error *error)
 {
     struct ethos_context *context = &r->turn->context;
@@ -195,7 +197,7 @@ static int find_workspace(struct resolving *r, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-/* By its id, which says more than any folder; that may be gone. */
+/* An id takes precedence over the folder, which may be gone. */
 static int open_workspace(struct resolving *r, const char *id, struct ethos_error *error)
 {
     struct workspace *own = &r->turn->workspace;
@@ -212,12 +214,12 @@ static int resolve_workspace(struct resolving *r, struct ethos_error *error)
     workspace_place_init(&own->place);
     own->place.looks = r->looks;
     if (given && !*given)
-        return ETHOS_OK; // none is meant
+        return ETHOS_OK; // no workspace is requested
     int code = id      ? open_workspace(r, id, error)
                : given ? workspace_locate(given, &own->place, error)
                        : workspace_around(r->root, NULL, &own->place, error);
     if (code == ETHOS_NOTFOUND && !given)
-        return ETHOS_OK; // the current directory is gone; memory is not
+        return ETHOS_OK; // the current directory is gone; memory still works
     if (code == ETHOS_OK && !id)
         code = find_workspace(r, error);
     if (code != ETHOS_OK)
@@ -225,7 +227,7 @@ static int resolve_workspace(struct resolving *r, struct ethos_error *error)
     own->marker = config_switch(&r->ethos->config, &r->ethos->personality_config,
                                 "workspace.marker");
     r->turn->context.workspace = own->place.root.size ? own->place.root.data : NULL;
-    if (r->turn->context.workspace_scope) // so that the way to a note is watched
+    if (r->turn->context.workspace_scope) // so that the path to a note is watched
         looks_add(r->looks, "workspaces/%s/memory/.", workspace_id(&own->found));
     return ETHOS_OK;
 }
@@ -236,21 +238,13 @@ static int resolve_steps(struct resolving *r, struct ethos_error *error)
 {
     struct ethos_context *context = &r->turn->context;
     const char *platform = r->request->platform ? r->request->platform : "cli";
-    int code = resolve_personality(r, error);
-    if (code == ETHOS_OK)
-        code = copy_into_turn(r->turn, platform, &context->platform, error);
-    if (code == ETHOS_OK)
-        code = copy_into_turn(r->turn, r->request->session, &context->session, error);
-    if (code == ETHOS_OK)
-        code = copy_query(r->turn, r->request->query, error);
-    if (code == ETHOS_OK)
-        code = resolve_user(r, error);
-    if (code == ETHOS_OK)
-        code = resolve_scopes(r, error);
-    if (code == ETHOS_OK)
-        code = resolve_workspace(r, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(resolve_personality(r, error));
+    TRY(copy_into_turn(r->turn, platform, &context->platform, error));
+    TRY(copy_into_turn(r->turn, r->request->session, &context->session, error));
+    TRY(copy_query(r->turn, r->request->query, error));
+    TRY(resolve_user(r, error));
+    TRY(resolve_scopes(r, error));
+    TRY(resolve_workspace(r, error));
     resolve_settings(r);
     return handle_provider(r->ethos, r->own_profile, &r->turn->provider, error);
 }
@@ -279,7 +273,7 @@ static int resolve_turn(struct ethos_turn *turn, const struct ethos_request *req
     return code;
 }
 
-/* Who is on a platform is not the user of this one. */
+/* A platform user is not the user of this process. */
 struct ethos_request turn_request(const struct ethos_request *given)
 {
     struct ethos_request request = given ? *given : (struct ethos_request){0};

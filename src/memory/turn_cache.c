@@ -1,9 +1,9 @@
 /*
- * turn_cache.c: a turn that is over serves again, as long as it would be made the same.
+ * turn_cache.c: reuses the last turn while everything it was made from is unchanged.
  *
- * The order is what makes it safe: first the watch is set on what a turn was made from, then another
- * turn is made, and if that looked at the same and all was quiet, everything it saw was under watch
- * before it looked.
+ * The order makes it safe: first the watch is set on the files of a turn, then another turn is
+ * made. If that read the same files and the watch stayed quiet, everything it read was watched
+ * before it was read.
  */
 #include <string.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 #include "base/view.h"
 #include "memory/handle_internal.h"
 
-#define BEFORE_WATCHING 2 /* turns: programs that make a few and end do not pay for a watch */
-#define MOST_IDLE 8       /* watches in a row that were of no use */
+#define BEFORE_WATCHING 2 /* turns: short-lived programs do not pay for a watch */
+#define MOST_IDLE 8       /* useless watches in a row */
 #define PATH_LIMIT 4096   /* bytes */
 
 #define REST 1000 /* turns after one that could not be watched */
@@ -44,7 +44,7 @@ static bool is_equal_string(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* A longer name does not fit, and is another one. */
+/* A longer name does not fit and never matches. */
 static bool is_here(const struct turn_asked *asked)
 {
     return getcwd(asked->now, strlen(asked->here) + 1) && is_equal_string(asked->now, asked->here);
@@ -63,7 +63,7 @@ static bool matches_request(const struct turn_asked *asked, const struct ethos_r
            (own->workspace || is_here(asked));
 }
 
-/* Writes down what was asked, in the turn. NULL: no memory, or nowhere. */
+/* Stores the request in the turn. NULL: out of memory, or no current directory. */
 static const struct turn_asked *copy_request(struct ethos_turn *turn,
                                              const struct ethos_request *request, uint64_t number)
 {
@@ -140,7 +140,7 @@ struct looks *turn_cache_start_watching(struct turn_cache *self)
     return ++self->made > BEFORE_WATCHING && !self->rest ? &self->looks : NULL;
 }
 
-/* A warning is to be heard again, and what is not found yet may be found by more than was looked at. */
+/* A warning must be repeated, and a workspace that was not found may appear anywhere. */
 static bool is_cacheable(const struct ethos_turn *turn, const struct ethos_request *request)
 {
     bool none = request->workspace && !*request->workspace;
@@ -148,7 +148,7 @@ static bool is_cacheable(const struct ethos_turn *turn, const struct ethos_reque
            (none || turn->context.workspace);
 }
 
-/* Not for those whose requests differ all the time, nor where changes never cease. */
+/* Stops watching for programs whose requests always differ, and where files change all the time. */
 static void set_watch(struct turn_cache *self, const struct ethos_turn *turn)
 {
     drop_cached_turn(self);

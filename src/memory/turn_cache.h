@@ -1,13 +1,14 @@
 /*
- * turn_cache.h: a turn that is over serves again, as long as it would be made the same.
+ * turn_cache.h: reuses the last turn while everything it was made from is unchanged.
  *
- * Who serves an agent makes a turn for every request, and nearly all of them come out the same. A
- * handle that has made some begins to watch what they are made from (base/system/watch_set.h); one that was made
- * while all of that was watched, and given back, is the next one that is asked for, provided that
- * the watch is quiet, the request and the environment are the same, and so is the current directory.
+ * A program that serves an agent makes a turn for every request, and nearly all of them are equal.
+ * A handle that has made some begins to watch the files they are made from
+ * (base/system/watch_set.h). A turn that was made while all of them were watched, and was returned,
+ * is reused for the next request, provided that the watch is quiet and the request, the environment
+ * and the current directory are the same.
  *
- * In doubt there is none, and the turn is made anew: so for a turn with a warning (a damaged file that
- * must be told again), one that has recorded its workspace, and memory that is thrown away.
+ * In doubt the turn is made anew, as for a turn with a warning (which must be repeated), one that
+ * has recorded its workspace, and ephemeral memory.
  */
 #ifndef ETHOS_MEMORY_TURN_CACHE_H
 #define ETHOS_MEMORY_TURN_CACHE_H
@@ -17,39 +18,42 @@
 #include "base/system/watch_set.h"
 
 struct turn_cache {
-    uint64_t made;             /* turns so far */
-    unsigned rest;             /* of those to come, how many are not to be watched */
-    unsigned idle;             /* watches set since one was of use */
-    struct looks looks;        /* of the turn in the making */
-    struct looks_watch *watch; /* NULL: none yet, or none to be had */
-    struct ethos_turn *turn;   /* given back, or NULL */
-    struct ethos_turn *lent;   /* to be given back, or NULL */
+    uint64_t made;             /* turns made so far */
+    unsigned rest;             /* turns to make without watching */
+    unsigned idle;             /* watches set since one was useful */
+    struct looks looks;        /* files of the turn being made */
+    struct looks_watch *watch; /* NULL: none yet, or not available */
+    struct ethos_turn *turn;   /* returned, or NULL */
+    struct ethos_turn *lent;   /* in use, or NULL */
 };
 
 void turn_cache_init(struct turn_cache *self);
 void turn_cache_release(struct turn_cache *self);
 
-/* The turn for this request, when there is one; with its environment, see turn.c. */
+/* The cached turn for this request, if there is one; with its environment, see turn.c. */
 struct ethos_turn *turn_cache_take(struct turn_cache *self, const struct ethos_request *request);
 
-/* The same by its number, whatever the environment: for who was given that turn before. */
+/*
+ * The cached turn with this number, whatever the environment: for a caller that had that turn
+ * before.
+ */
 struct ethos_turn *turn_cache_take_number(struct turn_cache *self, uint64_t number);
 
-/* The number of a turn that was made or taken and is to be given back; of any other 0. */
+/* The number of a turn that will be returned; 0 for any other turn. */
 uint64_t turn_cache_number(const struct turn_cache *self, const struct ethos_turn *turn);
 
-/* Whether the directories on the way to a path were watched since before such a turn was made or taken. */
+/* Whether the directories of a path were watched before such a turn was made or taken. */
 bool turn_cache_covers(const struct turn_cache *self, const struct ethos_turn *turn,
                        const char *path);
 
-/* What a turn in the making tells of its looks; NULL: nobody wants to know. */
+/* Collects the files that the turn being made reads; NULL: not wanted. */
 struct looks *turn_cache_start_watching(struct turn_cache *self);
 
-/* A turn was made: whether it is one to keep is found out here. */
+/* Offers a turn that was made; decides whether to cache it. */
 void turn_cache_offer(struct turn_cache *self, struct ethos_turn *turn,
                       const struct ethos_request *request);
 
-/* A turn is over. True: it was taken back. */
+/* Returns a turn after use. True: the cache has taken it. */
 bool turn_cache_return(struct turn_cache *self, struct ethos_turn *turn);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * turn_workspace.c: a turn and its workspace.
+ * turn_workspace.c: finds and records the workspace of a turn.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
- * update.c: several files of one scope changed by a pure function, all or none.
+ * update.c: changes several files of one scope by a pure function, all or none.
  *
- * What sync is for updates that arrive as data, this is for what only code can say: a note and its
- * line in the index. The function runs under the store's lock, so it decides by what is there.
+ * sync takes updates as data; this is for changes that need code, such as a note and its line in
+ * the index. The function runs under the store's lock and decides from the current texts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "memory/provider/missing_slots.h"
 #include "store/update_steps.h"
 
-/* The callback, and what it decides beyond the texts: how a repeat would be reported. */
+/* The callback, and how a repeated call will be answered. */
 struct asked {
     ethos_edit_fn *edit;
     void *arg;
@@ -36,7 +36,7 @@ static struct ethos_view text_after(const struct ethos_edit *edit)
                   : view_of(edit->old.data, edit->old.size);
 }
 
-/* Puts what the report says before what the callback wants remembered. */
+/* Puts the receipt of the report before the callback's. */
 static void prepend_receipt(struct ethos_edit *edit)
 {
     char own[ETHOS_RECEIPT_SIZE], all[2 * ETHOS_RECEIPT_SIZE];
@@ -59,7 +59,7 @@ static int call_edit_fn(void *arg, struct ethos_edit *edits, size_t count,
     return code;
 }
 
-/* The same without a store behind it. */
+/* Runs the callback without a store behind it. */
 static int dry_run_edits(struct ethos_turn *turn, const char *scope, struct ethos_edit *edits,
                          size_t count, ethos_edit_fn *edit, void *arg, struct ethos_error *error)
 {
@@ -75,7 +75,7 @@ static int dry_run_edits(struct ethos_turn *turn, const char *scope, struct etho
     }
     int code = edit_run_callback(edits, count, edit, arg, error);
     for (size_t i = 0; code == ETHOS_OK && i < count; i++)
-        if (!edit_is_change(&edits[i])) // of a new text only the store could tell the revision
+        if (!edit_is_change(&edits[i])) // only the store knows the revision of a new text
             memcpy(edits[i].revision, edits[i].old.revision, sizeof edits[i].revision);
     return code;
 }
@@ -83,7 +83,7 @@ static int dry_run_edits(struct ethos_turn *turn, const char *scope, struct etho
 static int report_edit(const char *scope, const struct ethos_edit *edit,
                        const struct ethos_sync_how *how)
 {
-    struct str diff;
+    CLEANUP_STR struct str diff;
     bool changed = edit_is_change(edit);
     struct ethos_view old = view_of(edit->old.data, edit->old.size), now = text_after(edit);
     struct ethos_outcome outcome = {
@@ -101,12 +101,10 @@ static int report_edit(const char *scope, const struct ethos_edit *edit,
         diff_unified(old, now, edit->key, &diff);
     outcome.diff = diff.size ? diff.data : NULL;
     how->each(how->arg, &outcome);
-    int code = str_code(&diff);
-    str_release(&diff);
-    return code;
+    return str_code(&diff);
 }
 
-/* A dry run whose diff cannot be made has failed; what was done is done. */
+/* In a dry run a diff that cannot be made is an error; what was written stays written. */
 static int report_edits(const char *scope, const struct ethos_edit *edits, size_t count,
                         const struct ethos_sync_how *how, struct ethos_error *error)
 {
@@ -122,7 +120,7 @@ int handle_recover(struct ethos_turn *turn, const char *scope, struct ethos_erro
     struct ethos_provider *provider = turn->provider;
     if (!SLOT_PROVIDER(provider, settle))
         return ETHOS_OK;
-    int code = provider->ops->settle(provider, scope, "MEMORY.md", error); // any key does
+    int code = provider->ops->settle(provider, scope, "MEMORY.md", error); // any key will do
     return code == ETHOS_BUSY || code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
 
@@ -134,11 +132,9 @@ int handle_update(struct ethos_turn *turn, const char *scope, struct ethos_edit 
     const struct ethos_host *host = turn->ethos->host;
     struct ethos_origin origin;
     bool dry = how->flags & ETHOS_SYNC_DRY_RUN;
-    int code = handle_origin(turn, how->origin, &origin, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_origin(turn, how->origin, &origin, error));
     struct asked asked = {.edit = edit, .arg = arg, .once = origin.op_id && !dry, .scope = scope};
-    code = admission_begin(turn, &origin, dry, &asked.admission, error);
+    int code = admission_begin(turn, &origin, dry, &asked.admission, error);
     if (code != ETHOS_OK) {
         admission_release(&asked.admission);
         return code;

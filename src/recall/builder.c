@@ -1,9 +1,9 @@
 /*
- * builder.c: words to stems, stems to postings.
+ * builder.c: builds an image: maps words to stems, and stems to postings.
  *
- * Each word is looked up once in a table of words, which knows its stem; a stem knows the last passage that
- * holds it and where that was counted. Counts are collected in the order of the passages and sorted by stem at
- * the end, by counting.
+ * Each word is looked up once in a table of words, which has its stem; a stem has its last passage
+ * and where that was counted. Counts are collected in the order of the passages, and sorted by stem
+ * at the end by counting sort.
  */
 #include "recall/builder.h"
 
@@ -24,10 +24,10 @@
 
 #define FIRST_SLOTS 1024 /* of a table; a power of two */
 
-/* Strings, each once, by number. */
+/* Unique strings, by number. */
 struct string_table {
     struct str bytes, strings; /* strings: struct image_string */
-    uint32_t *slots;           /* number + 1; 0 is free */
+    uint32_t *slots;           /* number + 1; 0 is a free slot */
     uint32_t slot_count, count;
 };
 
@@ -37,11 +37,11 @@ struct word_entry {
 };
 
 struct stem_entry {
-    uint32_t passage; /* the last one that holds it, + 1 */
+    uint32_t passage; /* its last passage, + 1 */
     uint32_t count;   /* where that is counted */
 };
 
-/* How often a passage holds a stem. */
+/* How often a passage contains a stem. */
 struct stem_count {
     uint32_t stem, passage, count;
 };
@@ -53,15 +53,15 @@ struct recall_builder {
     struct str documents, units, passages; /* as in the image */
     struct str names;                      /* of documents */
     struct str counts;                     /* struct stem_count */
-    struct str content; /* uint32_t: for each passage how many stems, then those */
+    struct str content; /* uint32_t: for each passage the number of its stems, then those */
     uint32_t group_count;
-    uint32_t first_linked; /* the first unit that those of the last document are linked with */
+    uint32_t first_linked; /* the first unit that those of the last document are adjacent to */
     double log_chars;
-    /* of the unit that is being added */
+    /* of the current unit */
     struct ethos_view text;
-    uint32_t passage; /* number of the one that is being added */
+    uint32_t passage; /* number of the current passage */
     uint32_t passage_words;
-    size_t passage_content; /* where the number of its stems stands */
+    size_t passage_content; /* where its number of stems is stored */
     int code;
 };
 
@@ -98,7 +98,7 @@ static struct ethos_view table_string(const struct string_table *table, uint32_t
     return view_of(table->bytes.data + string->offset, string->size);
 }
 
-/* The slot of a string, or the free one where it belongs. */
+/* The slot of a string, or the free slot for it. */
 static uint32_t *find_string_slot(const struct string_table *table, struct ethos_view string)
 {
     uint64_t hash = hash_mix(0, string);
@@ -124,7 +124,7 @@ static int grow_slots(struct string_table *table)
     return ETHOS_OK;
 }
 
-/* The number of a string, a new one if it was not there. */
+/* The number of a string, added if it is new. */
 static int table_add(struct string_table *table, struct ethos_view string, uint32_t *out_number,
                      bool *out_new)
 {
@@ -210,26 +210,23 @@ int recall_builder_document(struct recall_builder *builder, const struct recall_
     return code ? fail_build(builder, code, error) : ETHOS_OK;
 }
 
-/* The word's row, made when it is new. */
+/* The word's row, added if it is new. */
 static int find_or_add_word(struct recall_builder *builder, struct ethos_view folded,
                             struct word_entry *out)
 {
     char stem[WORDS_MAX + 1];
     uint32_t number;
     bool is_new;
-    int code = table_add(&builder->words, folded, &number, &is_new);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(table_add(&builder->words, folded, &number, &is_new));
     if (!is_new) {
         *out = ROWS(&builder->word_entries, struct word_entry)[number];
         return ETHOS_OK;
     }
     out->stop = ranked_words_is_stop(folded);
-    code = table_add(&builder->stems, view_of(stem, stem_english(folded, stem)), &out->stem,
-                     &is_new);
-    if (code == ETHOS_OK && is_new)
-        code = ADD_ROW(&builder->stem_entries, (struct stem_entry){0});
-    return code ? code : ADD_ROW(&builder->word_entries, *out);
+    TRY(table_add(&builder->stems, view_of(stem, stem_english(folded, stem)), &out->stem, &is_new));
+    if (is_new)
+        TRY(ADD_ROW(&builder->stem_entries, (struct stem_entry){0}));
+    return ADD_ROW(&builder->word_entries, *out);
 }
 
 static int add_unit_word(void *arg, const struct word *word)
@@ -279,7 +276,10 @@ static int add_unit_passage(void *arg, size_t start, size_t end)
     return code ? code : ADD_ROW(&builder->passages, row);
 }
 
-/* Neighbours are those of the same document, or of documents that it continues; `row` is the unit that comes next. */
+/*
+ * Sets the neighbour flags: neighbours are in the same document, or in documents that it continues;
+ * `row` is the next unit.
+ */
 static void link_neighbours(struct recall_builder *builder, struct image_unit *row)
 {
     uint32_t count = ROW_COUNT(&builder->units, struct image_unit);
@@ -344,7 +344,7 @@ int recall_builder_unit(struct recall_builder *builder, const struct recall_unit
 
 /* ---- finishing ------------------------------------------------------------------------------- */
 
-/* Stems in byte order, and where each number comes there. */
+/* Stems in byte order, and the position of each number. */
 struct order {
     uint32_t *stems;           /* by place: its number */
     uint32_t *places;          /* by number: its place */
@@ -389,7 +389,7 @@ static int sort_counts(struct recall_builder *builder, struct order *out)
         out->ends[out->places[rows[i].stem] + 1]++;
     for (uint32_t i = 0; i < stems; i++)
         out->ends[i + 1] += out->ends[i];
-    for (uint32_t i = 0; i < counts; i++) // each begins where the one before ends, and moves on
+    for (uint32_t i = 0; i < counts; i++) // each starts where the previous one ends, and moves on
         out->counts[out->ends[out->places[rows[i].stem]]++] = rows[i];
     return ETHOS_OK;
 }
@@ -439,11 +439,11 @@ static size_t shared_bytes(struct ethos_view a, struct ethos_view b)
     return i;
 }
 
-/* Blocks, stems and postings. */
+/* Appends the dictionary: blocks, stems and postings. */
 static void append_dictionary(const struct recall_builder *builder, const struct order *order,
                               struct str *image, struct image_header *header)
 {
-    struct str blocks, stems, postings;
+    CLEANUP_STR struct str blocks, stems, postings;
     struct ethos_view before = {0};
     str_init(&blocks, IMAGE_MAX);
     str_init(&stems, IMAGE_MAX);
@@ -471,9 +471,6 @@ static void append_dictionary(const struct recall_builder *builder, const struct
         str_fail(image, str_code(&blocks)  ? str_code(&blocks)
                         : str_code(&stems) ? str_code(&stems)
                                            : str_code(&postings));
-    str_release(&blocks);
-    str_release(&stems);
-    str_release(&postings);
 }
 
 static void append_stem_rows(const struct recall_builder *builder, const struct order *order,
@@ -489,7 +486,7 @@ static void append_stem_rows(const struct recall_builder *builder, const struct 
     end_section(image, header, SECTION_ROWS);
 }
 
-/* The units' content, whose places change from rows to bytes. */
+/* Appends the units' content, converting offsets from rows to bytes. */
 static void append_content(struct recall_builder *builder, const struct order *order,
                            struct str *image, struct image_header *header)
 {
@@ -508,7 +505,7 @@ static void append_content(struct recall_builder *builder, const struct order *o
     end_section(image, header, SECTION_CONTENT);
 }
 
-/* Names of documents, then of speakers. */
+/* Appends the names of documents, then of speakers. */
 static void append_strings(struct recall_builder *builder, struct str *image,
                            struct image_header *header)
 {

@@ -1,9 +1,9 @@
 /*
- * encoder.c: what words mean, as numbers.
+ * encoder.c: encodes the meaning of texts as vectors.
  *
- * One transformer layer: a convolution of width 3 in place of positions, four heads of attention, a hidden layer.
- * The matrices are used as they lie in the file, mapped: signed bytes with a scale for each row. So an encoder that is
- * asked for one text reads no more of it than that text needs.
+ * One transformer layer: a convolution of width 3 instead of positions, four attention heads, a
+ * hidden layer. The matrices are used as stored in the mapped file: signed bytes with a scale for
+ * each row. So encoding one text reads no more of the file than that text needs.
  */
 #include "recall/encoder.h"
 
@@ -16,16 +16,16 @@
 #include "recall/numbers.h"
 
 #define TABLE WORD_VECTOR
-#define ROOM 104  /* the same, filled up with 0 to a multiple of LANES */
+#define ROOM 104  /* padded with 0 to a multiple of LANES */
 #define WIDTH 128 /* of the layer */
 #define HEADS 4
 #define HEAD 32
 #define HIDDEN 256
-#define OTHERS 4096 /* rows for words that the table does not have */
+#define OTHERS 4096 /* rows for words that are not in the table */
 #define WORDS ENCODER_MAX_WORDS
-#define MAX_WORD 4096 /* bytes of a word that count */
+#define MAX_WORD 4096 /* significant bytes of a word */
 
-/* Where the parts stand in encoder.bin, behind the weights of words, whose number the table decides. */
+/* Offsets of the parts of encoder.bin after the word weights, whose number depends on the table. */
 struct weight_parts {
     const float *tau, *word_scale, *whole_scale;
     const int8_t *word, *whole, *others;
@@ -47,7 +47,7 @@ struct encoder {
     const float *input_bias, *convolution_bias, *attend_bias, *mix_bias, *grow_bias, *shrink_bias;
     const float *token_bias, *whole_bias, *extra_bias;
     const float *norm1[2], *norm2[2], *norm3[2]; /* weight, bias */
-    /* while a text is encoded: */
+    /* buffers of the current text: */
     float words[WORDS][ROOM], state[WORDS][WIDTH], before[WORDS][WIDTH];
     float queries[WORDS][3 * WIDTH], mixed[WORDS][WIDTH];
     float normal[WORDS][WIDTH], hidden[WORDS][HIDDEN];
@@ -55,7 +55,7 @@ struct encoder {
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
-/* e to the x, within 1e-7 of its value; x is taken to be within -87 and 88. */
+/* e to the x, within 1e-7 of its value, for x from -87 to 88. */
 static inline __attribute__((always_inline)) float fast_exp(float x)
 {
     union {
@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) float gelu(float x)
     return 0.5f * x * (1 + (x < 0 ? -error : error));
 }
 
-/* The logarithm of 1 + e to the x. */
+/* The logarithm of 1 + e to the x (softplus). */
 static float soft_plus(float x)
 {
     return x > 30 ? x : (float)number_log(1 + (double)fast_exp(x));
@@ -108,17 +108,17 @@ static void scale_vector(float *vector, size_t count, float factor)
 }
 
 #define LANES 8
-#define BLOCK 4 /* rows of x at once */
+#define BLOCK 4 /* rows of x processed at once */
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
-/* Rows of numbers that follow each other at a distance. */
+/* Rows of numbers with a constant stride. */
 struct row_block {
     float *first;
     size_t step;
 };
 
-/* Two rows of a matrix, filled up with 0 to whole lanes. */
+/* Two rows of a matrix, padded with 0 to whole lanes. */
 struct row_pair {
     float first[HIDDEN], second[HIDDEN];
     size_t size;
@@ -142,7 +142,10 @@ static inline __attribute__((always_inline)) float sum_of(lanes sums)
            ((sums[2] + sums[6]) + (sums[3] + sums[7]));
 }
 
-/* Adds the products of `count` rows of x, up to BLOCK, with both rows of the matrix, each times its scale. */
+/*
+ * Adds the products of `count` rows of x, at most BLOCK, with both rows of the matrix, each times
+ * its scale.
+ */
 static inline __attribute__((always_inline)) void
 multiply_block(const float *x, size_t x_step, size_t count, const struct row_pair *pair,
                const float *scales, float *out, size_t out_step)
@@ -165,7 +168,10 @@ multiply_block(const float *x, size_t x_step, size_t count, const struct row_pai
     }
 }
 
-/* Each of `count` rows of out += the matrix, whose rows are even in number, times that of x, filled up with 0. */
+/*
+ * Adds the product of the matrix, which has an even number of rows, and each of `count` rows of
+ * padded x to out.
+ */
 VECTORS static void add_products(struct row_block x, size_t count, const struct matrix *matrix,
                                  struct row_block out)
 {
@@ -183,7 +189,7 @@ VECTORS static void add_products(struct row_block x, size_t count, const struct 
     }
 }
 
-/* Of one row. */
+/* Likewise for one row. */
 static void add_product(float *x, const struct matrix *matrix, float *out)
 {
     add_products((struct row_block){x, 0}, 1, matrix, (struct row_block){out, 0});
@@ -204,7 +210,7 @@ static void normalise_layer(const float *x, const float *const norm[2], float *o
 
 /* ---- the files ----------------------------------------------------------------------------------- */
 
-/* Parts follow each other, each at a multiple of 64. */
+/* Parts follow each other, each aligned to 64 bytes. */
 struct weight_reading {
     struct ethos_view rest;
     size_t at;
@@ -235,7 +241,7 @@ static const float *read_floats(struct weight_reading *reading, size_t count)
     return read_part(reading, count * sizeof(float));
 }
 
-/* What stands between the weights of words and the rows of others. */
+/* Reads the parts between the weights of table words and those of other words. */
 static void read_layer(struct weight_reading *reading, struct encoder *self)
 {
     self->token_table = read_matrix(reading, ENCODER_TOKEN, TABLE);
@@ -267,7 +273,7 @@ static void read_layer(struct weight_reading *reading, struct encoder *self)
     self->extra_bias = read_floats(reading, 2);
 }
 
-/* Whether the file has all its parts and ends with the last. */
+/* Whether the file has all parts and ends after the last one. */
 static bool read_weights(const struct word_table *table, struct ethos_view weights,
                          struct encoder *self)
 {
@@ -309,7 +315,7 @@ void encoder_close(struct encoder *self)
 
 /* ---- words --------------------------------------------------------------------------------------- */
 
-/* The checksum of zip and Ethernet. */
+/* CRC-32 as in zip and Ethernet. */
 static uint32_t crc32_of(const char *data, size_t size)
 {
     uint32_t sum = 0xFFFFFFFF;
@@ -331,7 +337,7 @@ static bool is_word_character(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* The bytes of 's with either apostrophe; 0: another text stands there. */
+/* The size of 's with either apostrophe; 0: something else. */
 static size_t possessive_size(struct ethos_view text, size_t at)
 {
     bool straight = at + 1 < text.size && text.data[at] == '\'' &&
@@ -413,7 +419,7 @@ static void apply_convolution(struct encoder *self, size_t count)
         }
 }
 
-/* One head of one word: shares of all words by how well their keys fit, and the sum of their values. */
+/* One head for one word: the weighted sum of values, by how well their keys match. */
 VECTORS static void attend_one(struct encoder *self, size_t t, size_t head, size_t count)
 {
     float share[WORDS], most = -1e30f, sum = 0, mixed[HEAD] = {0};
@@ -484,7 +490,7 @@ static void apply_feed_forward(struct encoder *self, size_t count)
     }
 }
 
-/* A weight of a word: that of the table, and one that the layer finds. */
+/* The weight of a word: the table's plus one computed by the layer. */
 static float weight_of(const struct encoder *self, size_t t, size_t which, int8_t word, float scale)
 {
     const int8_t *row = self->extra.bytes + which * WIDTH;
@@ -552,8 +558,8 @@ void encoder_pack(const float *vector, size_t count, int8_t *out)
     }
 }
 
-#define PACKED 127         /* for 1, in the vectors of passages */
-#define WIDE (64 * PACKED) /* in those of questions, which are finer */
+#define PACKED 127         /* value of 1 in the vectors of passages */
+#define WIDE (64 * PACKED) /* in those of questions, which are more precise */
 
 static void pack_wide(const float *vector, size_t count, int16_t *out)
 {
@@ -574,7 +580,7 @@ void encoder_pack_question(const struct encoding *question, struct packed_questi
     pack_wide(question->whole, ENCODER_WHOLE, out->whole);
 }
 
-/* The largest product of each word of the question with those of a passage, 0 at least. */
+/* For each word of the question the largest product with a word of the passage, at least 0. */
 VECTORS static void find_best(const struct packed_question *question, const int8_t *tokens,
                               size_t count, int best[ENCODER_MAX_WORDS])
 {
@@ -609,7 +615,7 @@ VECTORS static void find_cosines(const struct packed_question *question, const i
                                  size_t count, float *cosines)
 {
     size_t c = 0;
-    for (; c + 4 <= count; c += 4) { // of four at a time the question is read once
+    for (; c + 4 <= count; c += 4) { // four at a time, so that the question is read once
         const int8_t *rows = wholes + c * ENCODER_WHOLE;
         int sums[4] = {0};
         for (size_t i = 0; i < ENCODER_WHOLE; i++) {

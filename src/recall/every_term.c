@@ -1,5 +1,5 @@
 /*
- * every_term.c: words of a query to the stems they may stand for, and those to units.
+ * every_term.c: finds units that may contain every term of a query.
  */
 #include "recall/every_term.h"
 
@@ -10,12 +10,12 @@
 #include "core/search/query.h"
 #include "core/search/ranked_words.h"
 
-#define SHORT_STEM 2 /* letters of a stem that is always the word itself */
+#define SHORT_STEM 2 /* minimum letters of a stem that differs from its word */
 
 struct word_search {
     const struct image *image;
     const struct query_word *word;
-    uint64_t *units; /* that may have the word */
+    uint64_t *units; /* stems that may belong to the word */
 };
 
 /* ---- stems ----------------------------------------------------------------------------------- */
@@ -28,7 +28,10 @@ static size_t common_start(struct ethos_view a, struct ethos_view b)
     return same;
 }
 
-/* How much of a stem its words begin with: happi is of happy, hope of hoping, sensibl of sensibility. */
+/*
+ * How much of a stem is the start of its words: of happi for happy, hope for hoping, sensibl for
+ * sensibility.
+ */
 static size_t sure_start(struct ethos_view stem)
 {
     bool other = stem.size > SHORT_STEM && memchr("iely", stem.data[stem.size - 1], 4);
@@ -55,7 +58,7 @@ static bool is_ascii(struct ethos_view text)
     return true;
 }
 
-/* Whether a stem may be of a word that begins with the wanted one, or has the stem of that. */
+/* Whether a stem may belong to a word that starts with the wanted one, or has the same stem. */
 static bool may_stand_for(const struct query_word *wanted, struct ethos_view stem)
 {
     struct ethos_view folded = wanted->folded;
@@ -94,7 +97,7 @@ static int set_word_found(void *arg, const struct word *word)
     return 1;
 }
 
-/* Signs, symbols and the s of a possessive are in no index. */
+/* Signs, symbols and a possessive s are not indexed. */
 static bool is_indexed(const struct query_word *word)
 {
     bool any = false;
@@ -104,7 +107,10 @@ static bool is_indexed(const struct query_word *word)
     return any;
 }
 
-/* A character of a script without blanks may be the second of a pair, which any stem may be. */
+/*
+ * A character of a script without spaces may be the second of a pair, which can be part of any
+ * stem.
+ */
 static void find_matching_stems(const struct word_search *search)
 {
     struct ethos_view start = view_of(search->word->folded.data, 1);

@@ -1,9 +1,9 @@
 /*
- * every_term.h: which units may have every term of a query.
+ * every_term.h: finds units that may contain every term of a query.
  *
- * An index knows stems alone, a query asks for words, for longer words that begin so, and for phrases. So more
- * units are proposed than fit: of the texts that query_matches() accepts none is left out, and whoever shows one
- * reads it and asks that.
+ * An index contains only stems, while a query asks for words, prefixes and phrases. So the result
+ * is a superset: no text that query_matches() accepts is missing, and the caller checks the text of
+ * each.
  */
 #ifndef ETHOS_RECALL_EVERY_TERM_H
 #define ETHOS_RECALL_EVERY_TERM_H
@@ -14,8 +14,9 @@ struct arena;
 struct query;
 
 /*
- * *out has a bit for each unit of the image, the first unit the lowest of the first number. Units of documents that
- * are gone are not proposed; without terms none is, for signs alone all are. ETHOS_OK or ETHOS_NOMEM.
+ * *out has a bit for each unit of the image, starting with the lowest bit of the first number.
+ * Units of deleted documents are not set; without terms none is, for signs alone all are. ETHOS_OK
+ * or ETHOS_NOMEM.
  */
 int every_term_find(const struct image *image, const struct query *query, struct arena *arena,
                     uint64_t **out);

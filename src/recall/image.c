@@ -1,5 +1,5 @@
 /*
- * image.c: opening an image and reading its parts.
+ * image.c: opens an image, checks it, and reads its parts.
  */
 #include "recall/image.h"
 
@@ -25,7 +25,9 @@ static struct ethos_view get_section(struct ethos_view bytes, const struct image
     return view_of(bytes.data + header->sections[s].offset, header->sections[s].size);
 }
 
-/* Whether the sections lie in the image, aligned, and the arrays have the size of their counts. */
+/*
+ * Whether the sections are inside the image, aligned, and the sizes of arrays match their counts.
+ */
 static bool has_sections(const struct image_header *header)
 {
     const struct image_counts *counts = &header->counts;
@@ -55,7 +57,7 @@ static bool in_strings(const struct image *image, uint32_t offset, uint32_t size
 
 static bool check_documents(const struct image *image)
 {
-    if (image->counts.groups > image->counts.documents) // each has one at least
+    if (image->counts.groups > image->counts.documents) // each has at least one
         return false;
     for (uint32_t i = 0; i < image->counts.documents; i++) {
         const struct image_document *document = &image->documents[i];
@@ -69,7 +71,7 @@ static bool check_documents(const struct image *image)
     return image->counts.documents > 0 || image->counts.units == 0;
 }
 
-/* A unit at the edge of the image has no neighbours beyond it. */
+/* Checks that units at the edge of the image have no neighbours beyond it. */
 static bool has_neighbours(const struct image *image, uint32_t unit)
 {
     unsigned flags = image->units[unit].flags;
@@ -78,7 +80,7 @@ static bool has_neighbours(const struct image *image, uint32_t unit)
              (flags & UNIT_HAS_NEXT && behind < 1) || (flags & UNIT_HAS_NEXT2 && behind < 2));
 }
 
-/* Every unit has passages of its own, in order. */
+/* Checks that every unit has passages of its own, in order. */
 static bool check_units(const struct image *image)
 {
     for (uint32_t i = 0; i < image->counts.units; i++) {
@@ -152,9 +154,7 @@ int image_open(struct ethos_view bytes, struct image *out, struct ethos_error *e
 
 int image_open_quick(struct ethos_view bytes, struct image *out, struct ethos_error *error)
 {
-    int code = image_open_again(bytes, out, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(image_open_again(bytes, out, error));
     if (!check_documents(out) || !check_units(out) || !check_strings(out))
         return fail_damaged(error, "numbers");
     return ETHOS_OK;
@@ -162,7 +162,7 @@ int image_open_quick(struct ethos_view bytes, struct image *out, struct ethos_er
 
 /* ---- stems ----------------------------------------------------------------------------------- */
 
-/* A stem of a block as it is read. */
+/* The current stem of a block. */
 struct stem_entry {
     const uint8_t *at, *end;
     char stem[WORDS_MAX];
@@ -184,7 +184,7 @@ static bool next_entry(struct stem_entry *entry)
     return varint_get(&entry->at, entry->end, &entry->postings_size);
 }
 
-/* The first stem of a block is read. */
+/* Starts a block with its first stem. */
 static bool open_block(const struct image *image, uint32_t block, struct stem_entry *out)
 {
     out->at = (const uint8_t *)image->stems.data + image->blocks[block].stems;
@@ -202,7 +202,7 @@ static int compare_stem(const struct stem_entry *entry, struct ethos_view stem)
     return order ? order : (entry->size > stem.size) - (entry->size < stem.size);
 }
 
-/* The block that a stem is in, if it is in any. False: there is none. */
+/* The only block that may contain a stem. False: there is none. */
 static bool find_block(const struct image *image, struct ethos_view stem, uint32_t *out)
 {
     struct stem_entry entry;

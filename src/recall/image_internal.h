@@ -38,7 +38,7 @@ enum image_section {
 
 struct image_header {
     char magic[8];
-    uint64_t checksum; /* hash_mix of what follows this member */
+    uint64_t checksum; /* hash_mix of everything after this member */
     uint32_t version, size;
     struct image_counts counts;
     struct image_sums sums;
@@ -51,7 +51,7 @@ struct image_header {
 
 #define VARINT_MAX 5 /* bytes of a number of 32 bits */
 
-/* Bytes written. */
+/* Returns the number of bytes written. */
 static inline size_t varint_encode(uint8_t out[VARINT_MAX], uint32_t number)
 {
     size_t size = 0;
@@ -61,7 +61,7 @@ static inline size_t varint_encode(uint8_t out[VARINT_MAX], uint32_t number)
     return size;
 }
 
-/* The number at *at, which moves behind it; false when it is cut short or too large. */
+/* Reads the number at *at and advances it; false if it is truncated or too large. */
 static inline bool varint_get(const uint8_t **at, const uint8_t *end, uint32_t *out)
 {
     uint32_t number = 0;

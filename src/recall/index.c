@@ -1,9 +1,9 @@
 /*
- * index.c: frames in a file.
+ * index.c: reads and writes the file of an index, which consists of frames.
  *
- * A file is a header and frames; a frame is a header, the stamps of its documents and an image, each aligned to
- * 8 bytes. Stamps, and the stamp in the header, are the only bytes that change in place: eight at a time, so that
- * a reader sees the old or the new one.
+ * A file is a header and frames; a frame is a header, the stamps of its documents and an image,
+ * each aligned to 8 bytes. Only stamps, and the stamp in the header, change in place: eight bytes
+ * at a time, so that a reader sees the old or the new one.
  */
 #include "recall/index.h"
 
@@ -22,36 +22,36 @@
 
 #define INDEX_MAGIC "ethosrcl"
 #define FRAME_MAGIC "ethosfrm"
-#define INDEX_VERSION (3u << 16 | IMAGE_VERSION) /* another one counts as no file */
+#define INDEX_VERSION (3u << 16 | IMAGE_VERSION) /* a file of another version counts as missing */
 #define FILE_MODE 0600
 #define TEMPORARY ".new"
 #define NAME_SIZE (ETHOS_MAX_SCOPE + 16)
 
-#define MERGE_FACTOR 2 /* a frame is at least so many times as large as those behind it together */
+#define MERGE_FACTOR 2 /* a frame is at least this many times as large as those after it together */
 
 struct file_header {
     char magic[8];
     uint32_t version;
-    uint32_t model; /* the rows of the images are of its table; 0: there are none */
+    uint32_t model; /* checksum of the table that its rows belong to; 0: none */
     uint64_t stamp;
-    uint64_t id; /* drawn when the file is written anew; 0: none */
+    uint64_t id; /* random, chosen when the file is rewritten; 0: none */
 };
 
 struct frame_header {
     char magic[8];
-    uint64_t size; /* of the frame, this included */
+    uint64_t size; /* of the frame, including this header */
     uint32_t documents, image_size;
-    uint32_t replaces; /* frames before it that it takes the place of */
+    uint32_t replaces; /* number of previous frames that it replaces */
     uint32_t reserved;
-    uint64_t checksum; /* hash_mix of all before */
+    uint64_t checksum; /* hash_mix of everything before */
 };
 
 struct index_frame {
     struct ethos_view bytes; /* image */
-    char *owned;             /* NULL: it is mapped */
-    uint64_t *stamps;        /* of documents, as they are now */
+    char *owned;             /* NULL: mapped */
+    uint64_t *stamps;        /* current stamps of the documents */
     bool *gone;
-    uint64_t offset; /* of the frame in the file; 0: it is not there */
+    uint64_t offset; /* offset of the frame in the file; 0: not written */
     bool changed;    /* its stamps differ from the file */
 };
 
@@ -61,13 +61,13 @@ struct recall_index {
     size_t map_size;
     uint64_t device, inode; /* of the mapped file */
     bool quick;             /* of the trust */
-    uint64_t trusted;       /* the file is known to be whole up to here */
-    uint64_t stamp, end;    /* end: of the last whole frame in the file */
+    uint64_t trusted;       /* the file was verified up to here */
+    uint64_t stamp, end;    /* end: of the last complete frame in the file */
     int64_t saved_ms;
-    bool torn;  /* there is no file, or bytes stand behind its last frame: to be written anew */
-    bool added; /* the last frame is not in the file */
-    uint32_t replaces; /* how many of the file that one takes the place of */
-    uint64_t replaced; /* bytes of images in the file that are not searched */
+    bool torn;         /* rewrite: there is no file, or bytes after its last frame */
+    bool added;        /* the last frame is not in the file yet */
+    uint32_t replaces; /* how many frames of the file it replaces */
+    uint64_t replaced; /* bytes of replaced images in the file */
     struct index_frame frames[INDEX_FRAMES];
     struct recall_frame views[INDEX_FRAMES];
     size_t count;
@@ -99,7 +99,7 @@ static void drop_frame(struct recall_index *index)
     index->views[index->count] = (struct recall_frame){.stamps = NULL};
 }
 
-/* Opens the image of the frame behind the last one, and copies its stamps. */
+/* Opens the image of the next frame, and copies its stamps. */
 static int open_frame(struct recall_index *index, const uint64_t *stamps, uint32_t documents,
                       struct ethos_error *error)
 {
@@ -126,7 +126,7 @@ static int open_frame(struct recall_index *index, const uint64_t *stamps, uint32
     return ETHOS_OK;
 }
 
-/* The frame at the end; ETHOS_NOTFOUND when no whole one stands there. */
+/* Reads the frame at the end; ETHOS_NOTFOUND if it is incomplete. */
 static int read_frame(struct recall_index *index, struct ethos_error *error)
 {
     const struct frame_header *header = (const void *)(index->map + index->end);
@@ -180,7 +180,8 @@ static int map_index_file(struct recall_index *index, int dir, const char *name,
 {
     struct stat info;
     int code = ETHOS_OK;
-    int fd = os_open_beneath(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    CLEANUP_FD int fd = os_open_beneath(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+                                        0);
     if (fd < 0)
         return err_errno(error, errno, name);
     if (os_fstat(fd, &info) != 0)
@@ -196,7 +197,6 @@ static int map_index_file(struct recall_index *index, int dir, const char *name,
         if (!index->map)
             code = err_errno(error, errno, name);
     }
-    os_close(fd);
     return code;
 }
 
@@ -343,7 +343,7 @@ static size_t stamps_size(const struct recall_index *index, size_t frame)
     return index->views[frame].image.counts.documents * sizeof(uint64_t);
 }
 
-/* Appends a frame as it stands in a file. */
+/* Appends a frame in the format of the file. */
 static void append_frame(const struct recall_index *index, size_t i, uint32_t replaces,
                          struct str *out)
 {
@@ -372,7 +372,7 @@ static struct file_header make_header(uint32_t model, uint64_t stamp)
     return header;
 }
 
-/* In the place of the file, if there is one. */
+/* Replaces the file, if there is one. */
 static int write_new(int dir, const char *name, const char *temporary, const struct str *bytes,
                      struct ethos_error *error)
 {
@@ -394,7 +394,7 @@ static int write_file(struct recall_index *index, int dir, const char *name, uin
 {
     const struct file_header header = make_header(index->model, stamp);
     char temporary[NAME_SIZE + sizeof TEMPORARY];
-    struct str bytes;
+    CLEANUP_STR struct str bytes;
     str_init(&bytes, SIZE_MAX);
     str_add(&bytes, view_of((const char *)&header, sizeof header));
     for (size_t i = 0; i < index->count; i++)
@@ -403,11 +403,10 @@ static int write_file(struct recall_index *index, int dir, const char *name, uin
     snprintf(temporary, sizeof temporary, "%s" TEMPORARY, name);
     if (code == ETHOS_OK)
         code = write_new(dir, name, temporary, &bytes, error);
-    str_release(&bytes);
     return code;
 }
 
-/* Whether the file that was opened is still the one of that name, and nothing was added to it. */
+/* Whether the opened file still has that name, and nothing was appended to it. */
 static bool is_index_unchanged(const struct recall_index *index, int fd)
 {
     struct stat info;
@@ -427,7 +426,10 @@ static int write_at(int fd, const void *data, size_t size, uint64_t offset, cons
     return ETHOS_OK;
 }
 
-/* What was added, then what was changed, then the stamp of the whole: who dies between leaves what is found again. */
+/*
+ * Writes new frames, then changed stamps, then the stamp of the index: a crash between leaves a
+ * state that is recognised.
+ */
 static int write_changes(struct recall_index *index, int fd, const char *name, uint64_t stamp,
                          struct ethos_error *error)
 {

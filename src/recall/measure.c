@@ -1,5 +1,5 @@
 /*
- * measure.c: recall, discounted gain, and the place of the first right answer.
+ * measure.c: computes recall, discounted gain, and the rank of the first right answer.
  */
 #include "recall/measure.h"
 

@@ -1,8 +1,9 @@
 /*
- * measure.h: how well questions were answered: what share of the right answers stands how far in front.
+ * measure.h: measures how well questions are answered: how many right answers are found, and how
+ * high they rank.
  *
- * Places count from 1. With one right answer a question, the recall at k is the share of questions that have it
- * among the first k.
+ * Ranks count from 1. With one right answer per question, recall at k is the share of questions
+ * with that answer among the first k.
  */
 #ifndef ETHOS_RECALL_MEASURE_H
 #define ETHOS_RECALL_MEASURE_H
@@ -14,18 +15,18 @@
 struct recall_means {
     double recall_1, recall_5, recall_10;
     double
-        ndcg_10; /* places of the right answers, discounted by their logarithm, to the best that is possible */
-    double mrr; /* one by the place of the first */
+        ndcg_10; /* ranks of the right answers, discounted logarithmically, relative to the ideal order */
+    double mrr; /* 1 / rank of the first right answer */
 };
 
-/* Start from all zero. */
+/* Zero it first. */
 struct recall_measure {
-    uint64_t questions, texts; /* texts: that were searched */
+    uint64_t questions, texts; /* texts: how many were searched */
     int64_t elapsed_ms;        /* of all questions */
     struct recall_means sums;
 };
 
-/* A question, the places of the right answers that were found, in order, of how many there are. */
+/* Adds a question: the ranks of the right answers found, in order, and how many exist. */
 void recall_measure_add(struct recall_measure *self, const size_t *places, size_t found,
                         size_t right);
 

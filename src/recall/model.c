@@ -1,5 +1,5 @@
 /*
- * model.c: mapping the files of a model.
+ * model.c: maps the files of a model.
  */
 #include "recall/model.h"
 
@@ -16,7 +16,7 @@
 #include "base/system/os.h"
 #include "base/view.h"
 
-#define ID_BYTES 4096 /* of each file that tell models apart */
+#define ID_BYTES 4096 /* bytes of each file that identify the model */
 
 static int map_model_file(const char *folder, const char *name, struct ethos_view *out,
                           struct ethos_error *error)
@@ -26,7 +26,7 @@ static int map_model_file(const char *folder, const char *name, struct ethos_vie
     int code = ETHOS_OK;
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return err_set(error, ETHOS_LIMIT, "%s: the path is too long", folder);
-    int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    CLEANUP_FD int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return err_errno(error, errno, path);
     if (os_fstat(fd, &info) != 0)
@@ -40,7 +40,6 @@ static int map_model_file(const char *folder, const char *name, struct ethos_vie
             code = err_errno(error, errno, path);
         }
     }
-    os_close(fd);
     return code;
 }
 
@@ -81,8 +80,8 @@ int recall_model_open(const char *folder, struct recall_model **out, struct etho
 int recall_model_open_installed(struct recall_model **out, struct ethos_error *error)
 {
     char folder[PATH_MAX];
-    int code = installed_share("ethos/recall", folder, error);
-    return code ? code : recall_model_open(folder, out, error);
+    TRY(installed_share("ethos/recall", folder, error));
+    return recall_model_open(folder, out, error);
 }
 
 void recall_model_close(struct recall_model *self)

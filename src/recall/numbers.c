@@ -1,5 +1,5 @@
 /*
- * numbers.c: logarithm and square root; the latter by the processor where it has one.
+ * numbers.c: logarithm and square root; the latter uses the processor's instruction if available.
  */
 #include "recall/numbers.h"
 
@@ -15,7 +15,7 @@
 #define EXPONENT_BIAS 1023
 #define MANTISSA_BITS 52
 
-/* x as mantissa times a power of two, the mantissa from 1 to below 2. */
+/* Splits x into a mantissa from 1 to below 2, and a power of two. */
 static double split_exponent(double x, int *out_exponent)
 {
     uint64_t bits;

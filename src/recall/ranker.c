@@ -1,10 +1,11 @@
 /*
- * ranker.c: candidates, their features and their order.
+ * ranker.c: chooses candidates, computes their features, and sorts them by score.
  */
 #include "recall/ranker.h"
 
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/view.h"
 #include "recall/numbers.h"
@@ -85,7 +86,7 @@ static void subtract_unit(const struct image *image, uint32_t unit, struct image
     sums->log_chars -= number_log(1 + (double)image->units[unit].chars);
 }
 
-/* Takes what is not searched out of the sums. */
+/* Subtracts what is not searched from the sums. */
 static void subtract_gone(struct ranking *ranking, const struct image *image)
 {
     for (uint32_t d = 0; d < image->counts.documents; d++) {
@@ -101,7 +102,7 @@ static void subtract_gone(struct ranking *ranking, const struct image *image)
     }
 }
 
-/* The sessions of an image that have a document which is searched; marks are all 0, and are so again. */
+/* Counts the sessions of an image with a searched document; marks are all 0 before and after. */
 static uint32_t count_live_groups(const struct image *image, uint32_t *marks)
 {
     uint32_t count = 0;
@@ -125,7 +126,7 @@ static void find_live(struct ranking *ranking)
     }
 }
 
-/* What has to be known to read a question. */
+/* Prepares the scope, as needed for reading a question. */
 static int prepare_scope(struct ranking *ranking)
 {
     struct arena *arena = ranking->arena;
@@ -143,7 +144,7 @@ static int prepare_scope(struct ranking *ranking)
     return ETHOS_OK;
 }
 
-/* And to rank by it. */
+/* Allocates what ranking needs. */
 static int allocate_ranking(struct ranking *ranking)
 {
     struct arena *arena = ranking->arena;
@@ -182,7 +183,7 @@ struct unit_place ranking_place(const struct ranking *ranking, uint32_t number)
                                .which = (uint32_t)image};
 }
 
-/* The document of a unit, by halving. */
+/* The document of a unit, by binary search. */
 static uint32_t document_of_unit(const struct image *image, uint32_t unit)
 {
     uint32_t low = 0, high = image->counts.documents;
@@ -207,7 +208,7 @@ static bool fits_date(const struct question_facts *facts, const struct image_uni
            question_names_date(facts, IMAGE_YEAR(row->date), IMAGE_MONTH(row->date));
 }
 
-/* Whether every unit fits the question's months and years: then they say nothing. */
+/* Whether every unit matches the question's months and years: then they say nothing. */
 static bool find_all_dated(const struct ranking *ranking)
 {
     for (size_t i = 0; i < ranking->scope->count; i++) {
@@ -228,7 +229,7 @@ static bool is_near_day(const struct question_facts *facts, uint32_t date)
            abs(day - (int)facts->day) <= 1;
 }
 
-/* What chooses candidates beside the window, and is a feature of them. */
+/* What selects candidates besides the window; each is also a feature. */
 static void set_context(const struct ranking *ranking, const struct unit_place *place,
                         uint32_t group, double features[RANKER_FEATURES])
 {
@@ -271,7 +272,7 @@ static void set_matches(const struct ranking *ranking, const struct unit_place *
     features[F_PREV_QUESTION] = ranking_standard(ranking, F_PREV_QUESTION, prev);
 }
 
-/* The share of a person's words in the head of a text, eight times, at most 1. */
+/* Density of personal words at the start of a text, times eight, at most 1. */
 static double person_share(unsigned count, unsigned words)
 {
     double share = 8.0 * count / (words > 0 ? words : 1);
@@ -304,7 +305,7 @@ static void set_text_features(const struct ranking *ranking, const struct unit_p
     features[F_FIRST] = facts->first * position;
 }
 
-/* The weight of the pairs that a passage of these stems holds; `walk` moves behind it. */
+/* The weight of the word pairs in a passage with these stems; `walk` advances past it. */
 static double pairs_of_passage(const struct ranking *ranking, uint32_t image,
                                struct image_content *walk)
 {
@@ -341,7 +342,7 @@ static double best_pairs(const struct ranking *ranking, const struct unit_place 
     return best / (ranking->question.pair_weight + 1e-9);
 }
 
-/* Matches are in the order of units. */
+/* Matches are ordered by unit. */
 static bool holds_stem(const struct question_stem *stem, uint32_t unit)
 {
     size_t low = 0, high = stem->count;
@@ -381,7 +382,7 @@ static void add_up_score(struct ranker_hit *hit)
     }
 }
 
-/* By what is quickly found. */
+/* Scores a unit by cheap features. */
 static void score_quickly(const struct ranking *ranking, uint32_t number, struct ranker_hit *out)
 {
     struct unit_place place = ranking_place(ranking, number);
@@ -401,7 +402,7 @@ static void score_quickly(const struct ranking *ranking, uint32_t number, struct
     add_up_score(out);
 }
 
-/* And by the rest. */
+/* Adds the expensive features. */
 static void score_fully(const struct ranking *ranking, struct ranker_hit *hit)
 {
     struct unit_place place = ranking_place(ranking, ranking->bases[hit->image].unit + hit->unit);
@@ -421,13 +422,16 @@ struct candidate {
     uint32_t unit;
 };
 
-/* The best so far as a heap, the worst of them on top; of equals the earlier units. */
+/* The best so far as a heap, with the worst on top; among equals the earlier units. */
 struct best {
     struct candidate rows[RANKER_CANDIDATES];
     size_t count, most;
 };
 
-/* What candidates are chosen by, and how many of each: the context without a model, the last two with one. */
+/*
+ * The criteria for candidates, and how many each selects: the context without a model, the last two
+ * with one.
+ */
 enum { BY_WINDOW, BY_CONTEXT, BY_RELATED, BY_WHOLE, KINDS };
 #define MOST_WINDOWS 100
 #define MOST_WINDOWS_LINEAR 200
@@ -467,7 +471,7 @@ static void push_candidate(struct best *best, double value, uint32_t unit)
         swap_candidates(&best->rows[at], &best->rows[(at - 1) / 2]);
 }
 
-/* Units come in order, so an equal one is worse than those that are there. */
+/* Units come in order, so an equal one is worse than existing ones. */
 static inline void add_candidate(struct best *best, double value, uint32_t unit)
 {
     if (best->count < best->most) {
@@ -495,7 +499,7 @@ static bool is_wanted(const struct ranking *ranking, const struct unit_place *pl
            (!scope->want || scope->want(scope->arg, place->which, place->unit));
 }
 
-/* Of the units of a document. */
+/* For the units of a document. */
 static void find_candidates(const struct ranking *ranking, uint32_t i, uint32_t document,
                             struct best best[KINDS])
 {
@@ -528,7 +532,7 @@ static int compare_units(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Best first; units that stand in order stay so. */
+/* Best first; equal units keep their order. */
 static int compare_hits(const void *a, const void *b)
 {
     const struct ranker_hit *x = *(const struct ranker_hit *const *)a;
@@ -538,7 +542,7 @@ static int compare_hits(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The units of all lists, in order, each once; how many. */
+/* Merges the units of all lists, in order and unique; returns their number. */
 static size_t join_candidates(const struct best best[KINDS], uint32_t units[RANKER_MAX_CANDIDATES])
 {
     size_t count = 0, distinct = 0;
@@ -552,7 +556,7 @@ static size_t join_candidates(const struct best best[KINDS], uint32_t units[RANK
     return distinct;
 }
 
-/* With a model all are scored by what is quickly found, and the best of them by all. */
+/* With a model all candidates get cheap scores, and the best of them full ones. */
 static int score_candidates(struct ranking *ranking, const uint32_t *units, size_t count,
                             size_t limit, struct ranker_hit hits[], size_t *out_count)
 {
@@ -594,7 +598,7 @@ static int choose_candidates(struct ranking *ranking, size_t limit, struct ranke
 
 /* ---- evidence -------------------------------------------------------------------------------- */
 
-/* The weight of the stems that each unit holds. */
+/* The weight of the stems that each unit contains. */
 static void sum_evidence(const struct ranking *ranking, float *sums)
 {
     const struct question *question = &ranking->question;
@@ -606,7 +610,10 @@ static void sum_evidence(const struct ranking *ranking, float *sums)
     }
 }
 
-/* Whether some unit, with its headings, may have enough; what both hold counts twice here. */
+/*
+ * Whether any unit, with its headings, may have enough evidence; what both contain counts twice
+ * here.
+ */
 static bool may_have_evidence(const struct ranking *ranking, const float *sums)
 {
     double least = ranking->scope->evidence * ranking->question.weight * 0.999; // sums are rounded
@@ -638,8 +645,8 @@ static int check_evidence(const struct ranking *ranking, bool *out_enough)
 }
 
 /*
- * Whether the table has at least half of the question's words. Of names, identifiers and words of other languages the
- * encoder makes nothing.
+ * Whether the table has at least half of the question's words. The encoder cannot handle names,
+ * identifiers and words of other languages.
  */
 static bool knows_question(const struct ranking *ranking)
 {
@@ -668,7 +675,7 @@ static int find_meaning(struct ranking *ranking, struct ethos_view question)
 int ranker_rank(const struct ranker_scope *scope, struct ethos_view question, size_t limit,
                 struct ranker_hit hits[], size_t *out_count, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct ranking ranking = {.scope = scope, .arena = &arena};
     bool enough = false;
     *out_count = 0;
@@ -687,6 +694,5 @@ int ranker_rank(const struct ranker_scope *scope, struct ethos_view question, si
     }
     if (code == ETHOS_OK && enough)
         code = choose_candidates(&ranking, limit, hits, out_count);
-    arena_release(&arena);
     return code ? err_nomem(error) : ETHOS_OK;
 }

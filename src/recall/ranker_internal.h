@@ -1,5 +1,5 @@
 /*
- * ranker_internal.h: a question being ranked. Private to src/recall.
+ * ranker_internal.h: the state of ranking a question. Private to src/recall.
  */
 #ifndef ETHOS_RECALL_RANKER_INTERNAL_H
 #define ETHOS_RECALL_RANKER_INTERNAL_H
@@ -55,7 +55,7 @@ enum feature {
     F_PAIRS
 };
 
-/* A passage of the scope that holds a stem. */
+/* A passage of the scope that contains a stem. */
 struct match {
     uint32_t passage, unit, group; /* numbers within the scope */
     uint32_t count;
@@ -66,16 +66,16 @@ struct match {
 struct question_stem {
     char text[WORDS_MAX + 1];
     size_t size;
-    const char *word;  /* of the question, that has it */
-    uint32_t row;      /* of that word in the table of words, else of its stem; or 0 */
+    const char *word;  /* words of the question with this stem */
+    uint32_t row;      /* row of that word in the table of words, else of its stem; or 0 */
     uint32_t stem_row; /* of its stem; or 0 */
-    bool is_name;      /* the stem of a speaker's name */
+    bool is_name;      /* stem of a speaker's name */
     uint32_t *numbers; /* by image: its number there, + 1 */
     struct match *matches;
     size_t count;
     uint32_t units; /* that hold it */
-    double idf;     /* among units; 0 when none holds it */
-    double weight;  /* the same, but as if one held it when none does */
+    double idf;     /* inverse frequency among units; 0 if none contains it */
+    double weight;  /* likewise, counted as 1 if none contains it */
 };
 
 struct question_pair {
@@ -87,7 +87,7 @@ struct question {
     struct question_facts facts;
     struct question_stem *stems;
     size_t count;
-    size_t words[RANKER_MAX_STEMS]; /* the words in order, as places of their stems */
+    size_t words[RANKER_MAX_STEMS]; /* the words in order, as indexes of their stems */
     size_t word_count;
     struct question_pair pairs[RANKER_MAX_STEMS];
     size_t pair_count;
@@ -95,7 +95,7 @@ struct question {
     double weight;      /* of all stems */
 };
 
-/* How many there are before an image, of each kind. */
+/* How many of each kind precede an image. */
 struct base {
     uint32_t unit, passage, group, speaker;
 };
@@ -113,17 +113,17 @@ struct ranking {
     const struct ranker_scope *scope;
     struct ranker_meaning with;
     struct arena *arena;
-    struct base *bases; /* one for each image, and one behind the last */
+    struct base *bases; /* one per image, and one after the last */
     struct base total;
-    struct base live;       /* of total, those that are searched; speakers are not counted */
+    struct base live;       /* of total, those that are searched; without speakers */
     struct image_sums sums; /* of those */
     struct question question;
     bool *named;    /* by speaker: the question names it */
-    bool all_dated; /* every unit fits the months and years of the question */
+    bool all_dated; /* every unit matches the months and years of the question */
     /* by passage */
     float *passage_bm25;
-    float *passage_held;       /* the share of the question's weight that it holds */
-    struct held_passage *held; /* those that hold any stem */
+    float *passage_held;       /* share of the question's weight in it */
+    struct held_passage *held; /* those that contain any stem */
     size_t held_count;
     /* by unit */
     float *bm25, *coverage, *window;
@@ -131,12 +131,12 @@ struct ranking {
     /* by session */
     double *session;
     uint32_t *session_words;
-    /* of the stem that is counted, by unit or by session */
+    /* for the stem being counted, by unit or by session */
     uint32_t *quarters; /* its count in a session; four times that in a window */
     uint32_t *touched;  /* where it is not 0 */
     size_t touched_count;
     struct meaning *meaning;                    /* NULL: without a model */
-    struct standard standards[RANKER_FEATURES]; /* of those that are standardised */
+    struct standard standards[RANKER_FEATURES]; /* of the standardised features */
 };
 
 /* A unit of the scope. */
@@ -145,20 +145,23 @@ struct unit_place {
     const struct image_unit *row;
     uint32_t number; /* in the scope */
     uint32_t unit;   /* in the image */
-    uint32_t which;  /* the image */
+    uint32_t which;  /* index of the image */
 };
 
 struct unit_place ranking_place(const struct ranking *ranking, uint32_t number);
 
 double ranking_idf(double rows, double having);
 
-/* ranker_question.c: the stems, pairs and facts of a question, and where its stems occur. ETHOS_OK or ETHOS_NOMEM. */
+/*
+ * ranker_question.c: reads the stems, pairs and facts of a question, and where its stems occur.
+ * ETHOS_OK or ETHOS_NOMEM.
+ */
 int ranking_read_question(struct ranking *ranking, struct ethos_view text);
 
 /* The rows of its stems in the table of words. */
 void ranking_find_rows(struct ranking *ranking);
 
-/* ranker_match.c: what is counted over the whole scope. */
+/* ranker_match.c: counts over the whole scope. */
 void ranking_count(struct ranking *ranking);
 
 /* The standardised value of a feature. */
@@ -169,17 +172,17 @@ static inline double ranking_standard(const struct ranking *ranking, enum featur
     return (value - standard->mean) / standard->deviation;
 }
 
-/* Mean and deviation of values whose sums these are, over `count` of them. */
+/* Mean and deviation from sums over `count` values. */
 struct standard ranking_standard_of(double sum, double squares, double count);
 
-/* ranker_meaning.c: how near the question and the units are. ETHOS_OK or ETHOS_NOMEM. */
+/* ranker_meaning.c: compares the meaning of the question and the units. ETHOS_OK or ETHOS_NOMEM. */
 int ranking_read_meaning(struct ranking *ranking, struct ethos_view text);
 
-/* What chooses candidates: how near the words of a unit are, and the whole of it; 0 where nothing is known. */
+/* Candidates by meaning: the similarity of a unit's words, and of the whole; 0 if unknown. */
 double ranking_related(const struct ranking *ranking, uint32_t unit);
 double ranking_whole(const struct ranking *ranking, uint32_t unit);
 
-/* Of a unit, the features 10 to 12 and 25 to 27, and those that have to be compared, 7 to 9 and 22 to 24. */
+/* Features of a unit: 10 to 12 and 25 to 27, and the expensive ones, 7 to 9 and 22 to 24. */
 void ranking_set_known(const struct ranking *ranking, const struct unit_place *place,
                        double features[RANKER_FEATURES]);
 void ranking_set_compared(const struct ranking *ranking, const struct unit_place *place,

@@ -1,6 +1,6 @@
 /*
- * ranker_match.c: BM25 of passages, windows and sessions, the share of the question that a passage holds, and
- * the mean and deviation of each over the scope.
+ * ranker_match.c: BM25 of passages, windows and sessions, the share of the question in a passage,
+ * and the mean and deviation of each over the scope.
  */
 #include "base/view.h"
 #include "recall/numbers.h"

@@ -159,7 +159,8 @@ static int map_vector_file(struct vector_file *self, int dir, const char *name,
 {
     struct stat info;
     int code = ETHOS_OK;
-    int fd = os_open_beneath(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    CLEANUP_FD int fd = os_open_beneath(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+                                        0);
     if (fd < 0)
         return err_errno(error, errno, name);
     if (os_fstat(fd, &info) != 0)
@@ -172,7 +173,6 @@ static int map_vector_file(struct vector_file *self, int dir, const char *name,
         if (!self->map)
             code = err_errno(error, errno, name);
     }
-    os_close(fd);
     return code;
 }
 
@@ -383,7 +383,8 @@ static int write_anew(const struct vector_file *self, int dir, const char *name,
 {
     char temporary[256];
     snprintf(temporary, sizeof temporary, "%s" TEMPORARY, name);
-    int fd = os_open_beneath(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, FILE_MODE);
+    CLEANUP_FD int fd = os_open_beneath(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW,
+                                        FILE_MODE);
     if (fd < 0)
         return err_errno(error, errno, name);
     int code = write_pieces(self, fd, name, images, count, error);
@@ -391,7 +392,6 @@ static int write_anew(const struct vector_file *self, int dir, const char *name,
         code = err_errno(error, errno, name);
     if (code != ETHOS_OK)
         os_unlinkat(dir, temporary, 0);
-    os_close(fd);
     return code;
 }
 

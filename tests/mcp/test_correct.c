@@ -156,7 +156,7 @@ static void test_a_title_and_a_hook_are_written_alone(void **state)
     assert_non_null(strstr(text_at(note, "content"), "Use make"));
     assert_fails(call_with_revision(&client, "note_write", "building", ",'title':'OTHER'"),
                  "other.md has this title");
-    assert_fails(call_with_revision(&client, "note_write", "building", ""), "nothing to write");
+    assert_fails(call_with_revision(&client, "note_write", "building", ""), "nothing to change");
     assert_fails(call_with_revision(&client, "note_write", "building", ",'content':' '"), "blank");
     client_close(&client);
 }

@@ -348,7 +348,7 @@ static void test_a_folder_has_one_mirror_and_one_place(void **state)
     mirror = start("--two-way", NULL);
     wait_for("- first\n");
     assert_int_equal(run("--once", NULL), 6);
-    assert_true(said("keeps it in step already"));
+    assert_true(said("already mirrored by"));
     expect_end(SIGTERM, 0);
     configure("another");
     assert_int_equal(run("--once", NULL), 5);

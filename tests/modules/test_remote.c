@@ -261,8 +261,8 @@ static void test_addresses_are_checked_before_anything_is_sent(void **state)
     assert_setting("localhost", "false", ETHOS_INVALID, "memory.options.url");
     assert_setting("http://me:secret@localhost/", "false", ETHOS_INVALID, "address alone");
     assert_setting("http://localhost/?a=b", "false", ETHOS_INVALID, "address alone");
-    assert_setting("http://192.0.2.1/", "false", ETHOS_DENIED, "shows the key");
-    assert_setting("http://127.0.0.1.example.org/", "false", ETHOS_DENIED, "shows the key");
+    assert_setting("http://192.0.2.1/", "false", ETHOS_DENIED, "exposes the key");
+    assert_setting("http://127.0.0.1.example.org/", "false", ETHOS_DENIED, "exposes the key");
     assert_setting("http://192.0.2.1/", "true", ETHOS_BUSY, "192.0.2.1");
     assert_setting("http://nowhere.invalid/", "true", ETHOS_BUSY, "nowhere.invalid");
 }

@@ -1,5 +1,5 @@
 /*
- * pending_queue.c: what waits in a scope.
+ * pending_queue.c: the queue of writes that wait for approval.
  */
 #include "memory/approval/pending_queue.h"
 
@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/system/dir.h"
 #include "base/system/os.h"
 #include "base/view.h"
@@ -16,7 +18,7 @@
 #include "memory/home/directory.h"
 
 #define LOCK_NAME "pending"
-#define MAX_SCOPES 1000000 /* in one folder */
+#define MAX_SCOPES 1000000 /* scopes in one folder */
 
 /* ---- opening ----------------------------------------------------------------------------------- */
 
@@ -53,7 +55,7 @@ static struct pending_line *add_queue_line(struct pending_queue *self)
     return &lines[self->count++];
 }
 
-/* *out is NULL for what is no JSON. ETHOS_OK or ETHOS_NOMEM. */
+/* *out is NULL if it is not JSON. ETHOS_OK or ETHOS_NOMEM. */
 static int parse_line(struct ethos_view line, json_t **out)
 {
     *out = NULL;
@@ -189,8 +191,8 @@ int pending_queue_add(struct pending_queue *self, json_t *row, struct ethos_erro
 
 static int append_row(const json_t *row, struct str *out)
 {
-    int code = json_print(row, JSON_STYLE_LINE, out);
-    return code == ETHOS_OK ? str_addc(out, '\n') : code;
+    TRY(json_print(row, JSON_STYLE_LINE, out));
+    return str_addc(out, '\n');
 }
 
 static int append_closed(const struct pending_queue *self, const struct pending_line *line,
@@ -207,8 +209,8 @@ static int append_closed(const struct pending_queue *self, const struct pending_
 }
 
 /*
- * As the family leaves them: of what a person never wants again, and where the line had a fact hash of what was
- * rejected or has expired.
+ * Tombstones in the common format: for what a person rejected for good, and for lines with a fact
+ * hash that were rejected or have expired.
  */
 static int append_tombstone(const struct pending_queue *self, const struct pending_line *line,
                             struct str *out)
@@ -229,7 +231,7 @@ static int append_tombstone(const struct pending_queue *self, const struct pendi
     return code;
 }
 
-/* Puts whole lines at the end of a file, on a line of their own, durably. */
+/* Appends whole lines to a file durably, starting a new line. */
 static int append_file(const struct pending_queue *self, const char *name, struct ethos_view lines,
                        struct ethos_error *error)
 {
@@ -286,8 +288,9 @@ int pending_queue_save(struct pending_queue *self, struct ethos_error *error)
     str_init(&saving.queue, PENDING_MAX_BYTES);
     int code = collect_saved_lines(self, &saving);
     if (code != ETHOS_OK)
-        code = code == ETHOS_LIMIT ? err_set(error, code, PENDING_FILE ": too much waits here")
-                                   : err_nomem(error);
+        code = code == ETHOS_LIMIT
+                   ? err_set(error, code, PENDING_FILE ": the approval queue is too large")
+                   : err_nomem(error);
     if (code == ETHOS_OK)
         code = append_file(self, PENDING_TOMBSTONES_FILE, str_view(&saving.tombstones), error);
     if (code == ETHOS_OK)
@@ -315,7 +318,7 @@ static void measure_row(const struct pending_queue *self, const struct pending *
 int pending_queue_measure(struct pending_queue *self, struct pending_usage *out,
                           struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     struct ethos_view rest, line;
     struct pending pending;
     *out = (struct pending_usage){0};
@@ -333,7 +336,6 @@ int pending_queue_measure(struct pending_queue *self, struct pending_usage *out,
             measure_row(self, &pending, out);
         json_decref(row);
     }
-    str_release(&text);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
@@ -361,7 +363,7 @@ int pending_queue_find_tombstone(int root, const char *scope, const char *fact_h
                                  struct ethos_error *error)
 {
     int dir;
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     *out_reason = NULL;
     int code = open_queue_folder(root, scope, false, &dir, error);
     if (code != ETHOS_OK || dir < 0)
@@ -371,7 +373,6 @@ int pending_queue_find_tombstone(int root, const char *scope, const char *fact_h
     os_close(dir);
     if (code == ETHOS_OK && find_in(str_view(&text), fact_hash, arena, out_reason) != ETHOS_OK)
         code = err_nomem(error);
-    str_release(&text);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
@@ -393,7 +394,7 @@ static int each_of_kind(int root, enum scope_kind kind, pending_scope_fn *each, 
     char folder[SCOPE_FOLDER_SIZE], scope[ETHOS_MAX_SCOPE];
     struct ethos_view before, after;
     struct dir_names names = {0};
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena = {0};
     scope_place(kind, &before, &after);
     snprintf(folder, sizeof folder, "%.*s", (int)before.size - 1, before.data);
     int dir = os_open_beneath(root, folder, O_RDONLY | O_DIRECTORY, 0);
@@ -406,7 +407,6 @@ static int each_of_kind(int root, enum scope_kind kind, pending_scope_fn *each, 
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
         if (scope_make(kind, names.list[i], scope, NULL) == ETHOS_OK && has_queue(root, scope))
             code = each(arg, scope);
-    arena_release(&arena);
     return code;
 }
 

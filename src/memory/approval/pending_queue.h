@@ -35,27 +35,27 @@
 /* Why a line was closed. */
 #define CLOSED_APPROVED "approved"
 #define CLOSED_REJECTED "rejected"
-#define CLOSED_NEVER "never" /* and as the reason of a tombstone */
+#define CLOSED_NEVER "never" /* also the reason of a tombstone */
 #define CLOSED_EXPIRED "expired"
 #define CLOSED_OVERFLOW "overflow"
 
 struct pending_limits {
     size_t cap;   /* lines */
-    int64_t days; /* that a line waits */
+    int64_t days; /* how long a line may wait */
 };
 
 struct pending_line {
-    struct ethos_view raw; /* as it stands, without LF */
-    json_t *row;           /* owned; NULL: it is none of ours */
+    struct ethos_view raw; /* as stored, without LF */
+    json_t *row;           /* owned; NULL: not a line of ours */
     struct pending pending;
-    bool changed;       /* the row is another one than raw */
-    const char *reason; /* it is to be closed */
+    bool changed;       /* row differs from raw */
+    const char *reason; /* to be closed */
     const char *by;
 };
 
 struct pending_queue {
     char scope[ETHOS_MAX_SCOPE];
-    int dir, lock; /* -1: there is none */
+    int dir, lock; /* -1: not locked */
     int64_t now_ms;
     struct pending_limits limits;
     struct str text;
@@ -64,37 +64,40 @@ struct pending_queue {
     size_t count, capacity;
 };
 
-/* Reads it without a lock; what has expired is left out. A queue that is not there is empty. Release in any case. */
+/*
+ * Reads the queue without a lock, without expired lines. A missing queue is empty. Release in any
+ * case.
+ */
 int pending_queue_read(int root, const char *scope, const struct pending_limits *limits,
                        int64_t now_ms, struct pending_queue *out, struct ethos_error *error);
 
 /*
- * Locks and reads it, to be changed and saved; the directory is made. What has expired is marked to be closed.
- * ETHOS_BUSY: the lock was not to be had. Release in any case.
+ * Locks and reads the queue to change and save it; creates the directory. Expired lines are marked
+ * as closed. ETHOS_BUSY: cannot get the lock. Release in any case.
  */
 int pending_queue_open(int root, const char *scope, const struct pending_limits *limits,
                        int64_t now_ms, struct pending_queue *out, struct ethos_error *error);
 void pending_queue_release(struct pending_queue *self);
 
-/* The line of an id that is not marked as closed, or NULL. */
+/* The line with this id unless it is marked as closed, or NULL. */
 struct pending_line *pending_queue_find(struct pending_queue *self, struct ethos_view id);
 
-/* Adds a line; takes the row. The oldest ones are closed where there are more than the cap. */
+/* Adds a line and owns the row. If there are more than the cap, the oldest are closed. */
 int pending_queue_add(struct pending_queue *self, json_t *row, struct ethos_error *error);
 
-/* The line has another row now, changed in place. */
+/* The row of a line was changed in place. */
 void pending_queue_note_edit(struct pending_line *line);
 
-/* Marks a line; both strings outlive the queue. */
+/* Marks a line as closed; both strings must outlive the queue. */
 void pending_queue_close_line(struct pending_line *line, const char *reason, const char *by);
 
 /*
- * Makes all of it durable: tombstones first, then closed lines, then the queue. Nothing is written where nothing
- * changed.
+ * Saves the queue durably: tombstones first, then closed lines, then the queue. Writes nothing if
+ * nothing changed.
  */
 int pending_queue_save(struct pending_queue *self, struct ethos_error *error);
 
-/* What somebody else than the owner and his agents has proposed within the last day, decided or not. */
+/* How much others than the owner and their agents proposed within the last day, decided or not. */
 struct pending_usage {
     uint64_t writes, bytes;
 };
@@ -102,13 +105,17 @@ int pending_queue_measure(struct pending_queue *self, struct pending_usage *out,
                           struct ethos_error *error);
 
 /*
- * Why something is not to be proposed again: the reason of its tombstone, in the arena; NULL where there is none.
+ * Why something must not be proposed again: the reason of its tombstone, in the arena; NULL if it
+ * may be.
  */
 int pending_queue_find_tombstone(int root, const char *scope, const char *fact_hash,
                                  struct arena *arena, const char **out_reason,
                                  struct ethos_error *error);
 
-/* Calls each with every scope below the root that has a queue, in byte order of their directories. */
+/*
+ * Calls each with every scope below the root that has a queue, ordered by the bytes of their
+ * directories.
+ */
 typedef int pending_scope_fn(void *arg, const char *scope);
 int pending_queue_each_scope(int root, pending_scope_fn *each, void *arg,
                              struct ethos_error *error);

@@ -1,5 +1,5 @@
 /*
- * rules_file.c: <home>/approval.yaml.
+ * rules_file.c: reads <home>/approval.yaml and adds rules to it.
  */
 #include "memory/approval/rules_file.h"
 
@@ -14,7 +14,7 @@
 
 int rules_file_read(int home, struct arena *arena, struct policy *out, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     out->rules = NULL;
     out->count = 0;
     str_init(&text, ETHOS_MAX_YAML_BYTES + 1);
@@ -22,7 +22,6 @@ int rules_file_read(int home, struct arena *arena, struct policy *out, struct et
     const char *copy = code == ETHOS_OK ? arena_copy(arena, str_view(&text)) : NULL;
     if (code == ETHOS_OK)
         code = copy ? policy_parse(view_of(copy, text.size), arena, out, error) : err_nomem(error);
-    str_release(&text);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
@@ -37,7 +36,7 @@ static bool has_line(struct ethos_view text, const char *line)
     return false;
 }
 
-/* The list stands at the end of the file, for it is the only thing in it. */
+/* Appends a rule. The list is the last and only thing in the file. */
 static int append_rule(struct ethos_view before, bool has_rules, const char *line, struct str *out)
 {
     str_add(out, view_trim_end(before));
@@ -50,9 +49,9 @@ static int append_rule(struct ethos_view before, bool has_rules, const char *lin
 
 static int append_locked(int home, const char *line, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct policy policy;
-    struct str text, after;
+    CLEANUP_STR struct str text, after;
     arena_init(&arena);
     str_init(&text, ETHOS_MAX_YAML_BYTES + 1);
     str_init(&after, ETHOS_MAX_YAML_BYTES);
@@ -70,19 +69,14 @@ static int append_locked(int home, const char *line, struct ethos_error *error)
         if (code == ETHOS_OK)
             code = home_replace(home, "", POLICY_FILE, str_view(&after), error);
     }
-    arena_release(&arena);
-    str_release(&text);
-    str_release(&after);
     return code;
 }
 
 int rules_file_append(int home, const char *line, struct ethos_error *error)
 {
     int lock;
-    int code = home_lock(home, POLICY_FILE, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = append_locked(home, line, error);
+    TRY(home_lock(home, POLICY_FILE, &lock, error));
+    int code = append_locked(home, line, error);
     os_close(lock);
     return code;
 }

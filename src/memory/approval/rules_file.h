@@ -1,5 +1,5 @@
 /*
- * rules_file.h: <home>/approval.yaml, the rules that exempt writes of agents from waiting.
+ * rules_file.h: <home>/approval.yaml, the rules that exempt writes of agents from approval.
  */
 #ifndef ETHOS_MEMORY_APPROVAL_RULES_FILE_H
 #define ETHOS_MEMORY_APPROVAL_RULES_FILE_H
@@ -10,12 +10,15 @@
 
 struct arena;
 
-/* Reads the rules of a home (-1: there is none). An absent file has none; ETHOS_INVALID names what is wrong. */
+/*
+ * Reads the rules of a home (-1: no home). A missing file has none; ETHOS_INVALID names what is
+ * wrong.
+ */
 int rules_file_read(int home, struct arena *arena, struct policy *out, struct ethos_error *error);
 
 /*
- * Adds a rule as a last line; one that is there already is not added twice. The file is made where it is missing.
- * ETHOS_INVALID when the file as it is cannot be read.
+ * Appends a rule unless it exists. The file is created if it is missing. ETHOS_INVALID if the file
+ * cannot be parsed.
  */
 int rules_file_append(int home, const char *line, struct ethos_error *error);
 

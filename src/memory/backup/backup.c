@@ -1,8 +1,9 @@
 /*
  * backup.c: walks a home and writes it into a backup.
  *
- * The files of a scope are copied under its lock; folders below it and databases wait in a list until
- * the lock is released, but for what belongs to the scope: its blobs, its conflict copies, and all of a tree.
+ * The files of a scope are copied under its lock; folders below it and databases are copied after
+ * the lock is released, except for what belongs to the scope: its blobs, its conflict copies, and
+ * all of a tree.
  */
 #include "memory/backup/backup.h"
 
@@ -28,13 +29,15 @@
 #include "session/database_copy.h"
 #include "store/store.h"
 
-/* What a backup is called until it is whole. What has this name is ours to remove: nobody else uses it. */
+/*
+ * The name of an unfinished backup. Files with this name are ours to remove: nobody else uses it.
+ */
 #define PARTIAL ".ethos-partial"
 #define DATABASE_COPY PARTIAL ".db"
 #define TRIES 20 /* at a file that somebody is saving */
 #define TRY_MS 50
 #define HISTORY "memory-history.jsonl"
-#define FILES "markdown" /* the backend whose memory is in the home */
+#define FILES "markdown" /* the backend that keeps its memory in the home */
 
 struct path_list {
     const char **list;
@@ -52,8 +55,8 @@ struct backup_walk {
     struct path_list folders, databases;
     uint64_t database_count;
     json_t *skipped, *elsewhere;
-    char copy[PATH_MAX]; /* of a database, until it is in the backup */
-    const char *scope;   /* whose lock is held; NULL: none */
+    char copy[PATH_MAX]; /* copy of a database while it is added */
+    const char *scope;   /* scope whose lock is held; NULL: none */
     bool locked, deep;
 };
 
@@ -86,7 +89,7 @@ static bool is_unchanged_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* ETHOS_BUSY when it changed meanwhile: what was written of it is taken back. */
+/* ETHOS_BUSY if the file changed meanwhile: what was written of it is removed. */
 static int copy_once(struct backup_walk *walk, int fd, const char *path, struct ethos_error *error)
 {
     struct backup_target *target = &walk->target;
@@ -114,7 +117,7 @@ static int copy_once(struct backup_walk *walk, int fd, const char *path, struct 
     return code;
 }
 
-/* A file that is gone by now is none. */
+/* Skips a file that has disappeared. */
 static int copy_file(struct backup_walk *walk, int dir, const char *name, const char *path,
                      struct ethos_error *error)
 {
@@ -127,7 +130,7 @@ static int copy_file(struct backup_walk *walk, int dir, const char *name, const 
         if (fd < 0)
             return errno == ENOENT ? ETHOS_OK : err_errno(error, errno, path);
         if (os_fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-            code = err_set(error, ETHOS_BUSY, "%s is not a file any more", path);
+            code = err_set(error, ETHOS_BUSY, "%s is no longer a file", path);
         else
             code = copy_once(walk, fd, path, error);
         os_close(fd);
@@ -135,7 +138,7 @@ static int copy_file(struct backup_walk *walk, int dir, const char *name, const 
     return code == ETHOS_BUSY ? err_hint(error, code, "try again when nobody is saving it") : code;
 }
 
-/* A text is copied as the store reads it: only links that it follows are. */
+/* Copies a text as the store reads it: it follows only the links that the store follows. */
 static int copy_link(struct backup_walk *walk, const char *name, const char *path,
                      struct ethos_error *error)
 {
@@ -163,14 +166,13 @@ static int copy_folder(struct backup_walk *walk, int dir, const char *path,
 static int copy_below(struct backup_walk *walk, int dir, const char *name, const char *path,
                       struct ethos_error *error)
 {
-    int fd = os_openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    CLEANUP_FD int fd = os_openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (fd < 0)
         return errno == ENOENT ? ETHOS_OK : err_errno(error, errno, path);
     bool deep = walk->deep;
     walk->deep = true;
     int code = copy_folder(walk, fd, path, error);
     walk->deep = deep;
-    os_close(fd);
     return code;
 }
 
@@ -244,19 +246,18 @@ static bool contains_name(const struct dir_names *names, const char *name)
 static int copy_folder(struct backup_walk *walk, int dir, const char *path,
                        struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct dir_names names;
     arena_init(&arena);
     int code = dir_names(dir, &arena, BACKUP_MAX_FILES, &names) == 0
                    ? ETHOS_OK
                    : err_errno(error, errno, *path ? path : "home");
-    // Somebody has begun to write to a scope that had no lock: nothing of it was copied yet.
+    // Somebody began writing to a scope that had no lock; nothing of it was copied yet.
     if (code == ETHOS_OK && walk->scope && !walk->locked && !walk->deep &&
         contains_name(&names, HISTORY))
         code = STORE_FILES_AGAIN;
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
         code = backup_path(walk, dir, names.list[i], path, error);
-    arena_release(&arena);
     return code;
 }
 
@@ -341,19 +342,17 @@ static int copy_path(struct backup_walk *walk, const char *path, struct ethos_er
         struct held held = {walk, path, scope};
         return store_files_snapshot(walk->store, scope, copy_held, &held, error);
     }
-    int fd = os_open_beneath(walk->root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    CLEANUP_FD int fd = os_open_beneath(walk->root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (fd < 0)
         return errno == ENOENT ? ETHOS_OK : err_errno(error, errno, path);
-    int code = copy_folder(walk, fd, path, error);
-    os_close(fd);
-    return code;
+    return copy_folder(walk, fd, path, error);
 }
 
 /* ---- databases ------------------------------------------------------------------------------ */
 
 /*
- * Whether it is one; an empty file is none, any other file of that name is damaged. SQLite is not using it in
- * this process: closing a descriptor would release its locks.
+ * Whether a file is a database. An empty file is not; any other file with that name is damaged.
+ * SQLite must not be using it in this process: closing a descriptor would release its locks.
  */
 static int check_header(int root, const char *path, bool *out, struct ethos_error *error)
 {
@@ -366,7 +365,7 @@ static int check_header(int root, const char *path, bool *out, struct ethos_erro
     os_close(fd);
     *out = got == sizeof start && memcmp(start, "SQLite format 3", sizeof start) == 0;
     if (code == ETHOS_OK && got > 0 && !*out)
-        code = err_hint(error, err_set(error, ETHOS_CORRUPT, "%s: this is not a database", path),
+        code = err_hint(error, err_set(error, ETHOS_CORRUPT, "%s: not a database", path),
                         "it is damaged; move it out of the home, then back up the rest");
     return code;
 }
@@ -375,9 +374,7 @@ static int copy_database(struct backup_walk *walk, const char *path, struct etho
 {
     char from[PATH_MAX];
     bool database = false;
-    int code = check_header(walk->root, path, &database, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_header(walk->root, path, &database, error));
     if (!database)
         return copy_file(walk, walk->root, path, path, error);
     walk->database_count++;
@@ -387,7 +384,7 @@ static int copy_database(struct backup_walk *walk, const char *path, struct etho
         sizeof from)
         return err_set(error, ETHOS_LIMIT, "%s: the path is too long", path);
     os_unlinkat(AT_FDCWD, walk->copy, 0); // of a backup that was killed
-    code = session_copier_builtin->copy(from, walk->copy, walk->ethos->wait_ms, error);
+    int code = session_copier_builtin->copy(from, walk->copy, walk->ethos->wait_ms, error);
     if (code == ETHOS_OK)
         code = copy_file(walk, AT_FDCWD, walk->copy, path, error);
     os_unlinkat(AT_FDCWD, walk->copy, 0);
@@ -410,7 +407,7 @@ static int report_backend(struct backup_walk *walk, const char *personality,
 {
     const struct config *home, *own = NULL;
     if (service_config(walk->ethos, personality, &home, &own, error) != ETHOS_OK)
-        return ETHOS_OK; // doctor tells; the file itself is in the backup
+        return ETHOS_OK; // doctor reports it; the file itself is in the backup
     const char *backend = config_backend(home, own);
     if (strcmp(backend, FILES) == 0 ||
         (personality && strcmp(backend, config_backend(home, NULL)) == 0))
@@ -456,15 +453,11 @@ static int open_walk(struct ethos *ethos, const struct backup_how *how, struct b
         return err_nomem(error);
     if (service_ephemeral(ethos))
         return err_set(error, ETHOS_INVALID, "ephemeral memory has no backup");
-    int code = service_open_root(ethos, false, &walk->root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_open_root(ethos, false, &walk->root, error));
     if (walk->root < 0)
         return err_set(error, ETHOS_NOTFOUND, "%s: there is no memory here yet",
                        service_root(ethos));
-    code = service_config(ethos, NULL, &home, NULL, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_config(ethos, NULL, &home, NULL, error));
     const struct ethos_setup setup = {.host = ethos->host,
                                       .root = ethos->root,
                                       .allow = config_get(home, NULL, "paths.allow"),
@@ -491,7 +484,7 @@ static void close_walk(struct backup_walk *walk)
 
 struct backup_destination {
     char path[PATH_MAX];    /* without a slash at its end */
-    char partial[PATH_MAX]; /* what it is called until it is whole */
+    char partial[PATH_MAX]; /* its name until it is complete */
     bool folder, there;
 };
 
@@ -518,7 +511,7 @@ static int check_free(const struct backup_destination *place, const struct backu
                     "name a file in it, such as %s/ethos.tar, or a new folder", place->path);
 }
 
-/* Not into what is being copied. */
+/* Refuses a destination inside the home, which is being copied. */
 static int check_outside(const struct backup_destination *place, struct backup_walk *walk,
                          struct ethos_error *error)
 {
@@ -545,9 +538,9 @@ static int choose_destination(const struct backup_how *how, struct backup_walk *
     if (size == 0 || size + sizeof DATABASE_COPY >= sizeof out->path)
         return err_set(error, ETHOS_INVALID, "the path is empty or too long");
     if (strcmp(how->path, "-") == 0)
-        return err_hint(error,
-                        err_set(error, ETHOS_INVALID, "a backup is not written to standard output"),
-                        "name a file, such as ethos.tar");
+        return err_hint(
+            error, err_set(error, ETHOS_INVALID, "a backup cannot be written to standard output"),
+            "name a file, such as ethos.tar");
     memcpy(out->path, how->path, size + 1);
     out->folder = size > 1 && how->path[size - 1] == '/';
     while (size > 1 && out->path[size - 1] == '/')
@@ -560,8 +553,8 @@ static int choose_destination(const struct backup_how *how, struct backup_walk *
     out->folder = out->folder || (out->there && S_ISDIR(st.st_mode));
     snprintf(out->partial, sizeof out->partial, "%.*s" PARTIAL, (int)size, out->path);
     snprintf(walk->copy, sizeof walk->copy, "%.*s" DATABASE_COPY, (int)size, out->path);
-    int code = check_outside(out, walk, error);
-    return code == ETHOS_OK ? check_free(out, how, error) : code;
+    TRY(check_outside(out, walk, error));
+    return check_free(out, how, error);
 }
 
 static int err_written(const struct backup_destination *place, struct ethos_error *error)
@@ -576,7 +569,7 @@ static int open_place_folder(const struct backup_destination *place, struct back
     return code == ETHOS_BUSY ? err_written(place, error) : code;
 }
 
-/* What a backup that was killed left is used again; one that is being written is locked. */
+/* Reuses what a killed backup left; a backup that is being written is locked. */
 static int open_place(const struct backup_destination *place, struct backup_target *target,
                       struct ethos_error *error)
 {
@@ -600,14 +593,11 @@ static int sync_parent(const char *path, struct ethos_error *error)
     char parent[PATH_MAX];
     const char *slash = strrchr(path, '/');
     snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-    int fd = os_openat(AT_FDCWD, *parent ? parent : "/", O_RDONLY | O_DIRECTORY, 0);
-    int code = fd >= 0 && os_fsync(fd) == 0 ? ETHOS_OK : err_errno(error, errno, parent);
-    if (fd >= 0)
-        os_close(fd);
-    return code;
+    CLEANUP_FD int fd = os_openat(AT_FDCWD, *parent ? parent : "/", O_RDONLY | O_DIRECTORY, 0);
+    return fd >= 0 && os_fsync(fd) == 0 ? ETHOS_OK : err_errno(error, errno, parent);
 }
 
-/* Read back and compared, it gets its name. */
+/* Reads the backup back, compares it, and gives it its name. */
 static int publish_backup(const struct backup_destination *place, const struct backup_walk *walk,
                           struct ethos_error *error)
 {
@@ -669,7 +659,7 @@ int backup_write(struct ethos *ethos, const struct backup_how *how, json_t **out
     if (code == ETHOS_OK)
         code = make_report(&walk, &place, out_report, error);
     if (walk.target.fd >= 0)
-        os_close(walk.target.fd); // with its lock
+        os_close(walk.target.fd); // the scope is locked
     if (walk.target.dir >= 0)
         os_close(walk.target.dir);
     close_walk(&walk);

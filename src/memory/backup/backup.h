@@ -1,13 +1,13 @@
 /*
- * backup.h: a home as one file or one folder, and the way back.
+ * backup.h: saves a home in one file or one folder, and restores it.
  *
- * A backup is a tar archive, or a copy of the home in a folder. Each directory of memory is copied under its
- * lock, each database through SQLite's backup API: each is consistent in itself while everybody writes. Its
- * last file lists the SHA-256 of all others (core/formats/backup_manifest.h); the backup is read back and compared before
- * it gets its name.
+ * A backup is a tar archive, or a copy of the home in a folder. Each directory of memory is copied
+ * under its lock, each database through SQLite's backup API, so that each is consistent while
+ * others write. The last file lists the SHA-256 of all others (core/formats/backup_manifest.h); the
+ * backup is read back and compared before it gets its name.
  *
- * Not in it: locks, sockets, drafts, caches, the web token; keys of model providers unless asked for; memory
- * that a backend keeps elsewhere (told as notIncluded).
+ * Left out: locks, sockets, drafts, caches, the web token; keys of model providers unless
+ * requested; memory in remote backends (reported as notIncluded).
  */
 #ifndef ETHOS_MEMORY_BACKUP_BACKUP_H
 #define ETHOS_MEMORY_BACKUP_BACKUP_H
@@ -18,16 +18,19 @@
 
 #include "base/json.h"
 
-/* Whether somebody wants it to end: it leaves nothing then, and fails with ETHOS_IO. */
+/*
+ * Returns whether to stop: the backup or restore then leaves nothing behind and fails with
+ * ETHOS_IO.
+ */
 struct backup_stop {
     bool (*asked)(void *arg); /* or NULL */
     void *arg;
 };
 
 struct backup_how {
-    const char *path; /* a new file, or a folder: one that exists, or a name that ends in a slash */
-    bool keys;        /* also keys.yaml and what else holds keys of model providers */
-    bool replace;     /* a file that is there already */
+    const char *path; /* a new file, an existing folder, or a name that ends in a slash */
+    bool keys;        /* also keys.yaml and other files with keys of model providers */
+    bool replace;     /* replace an existing file */
     bool dry_run;     /* only count */
     struct backup_stop stop;
 };
@@ -47,12 +50,16 @@ struct restore_how {
 };
 
 /*
- * Into a home that does not exist or is empty: all at once, or nothing; one that cannot be replaced (a mount
- * point, a folder that is not ours to rename, one that a server uses) is filled scope by scope. Into one with
- * memory: what it lacks is added, what differs is merged or kept beside it; nothing that is there is lost.
+ * Restores into a home that does not exist or is empty, all at once or not at all; a home that
+ * cannot be replaced (a mount point, a folder of another owner, one that a server uses) is filled
+ * scope by scope. Into a home with memory, missing files are added, and different ones are merged
+ * or stored as conflict copies; nothing in it is lost.
+ *
  * {"path", "home", "created", "files", "bytes", "merge", "login": a name without a profile or null,
- *  "rows": [{"what", "scope", "key", "why"}], "dryRun"}, what being added, updated, merged, conflict or kept.
- * ETHOS_CORRUPT or ETHOS_DENIED for a backup that is damaged or hostile: nothing was changed.
+ * "rows": [{"what", "scope", "key", "why"}], "dryRun"}, what being added, updated, merged, conflict
+ * or kept.
+ *
+ * ETHOS_CORRUPT or ETHOS_DENIED if the backup is damaged or hostile: nothing was changed.
  */
 int backup_restore(struct ethos *ethos, const struct restore_how *how, json_t **out_report,
                    struct ethos_error *error);

@@ -20,33 +20,36 @@
 
 /* ---- backup.c -------------------------------------------------------------------------------- */
 
-/* The scope whose directory this is, below the home; its tree of the memory tool is one of its own. */
+/* The scope of a directory below the home; the tree of the memory tool is a scope of its own. */
 bool backup_scope(const char *path, char out[ETHOS_MAX_SCOPE]);
 
 /* ---- writer.c ------------------------------------------------------------------------ */
 
-/* Where files go. fd or dir is -1; both: nothing is written, only counted. */
+/* The destination of files. fd or dir is -1; if both are, files are only counted. */
 struct backup_target {
-    const struct backup_stop *stop; /* asked at every piece; or NULL */
+    const struct backup_stop *stop; /* called for every piece; or NULL */
     int fd;                         /* of an archive */
     int dir;                        /* of a folder */
-    bool fleeting;                  /* whoever crashes needs it no more: nothing is synced */
+    bool fleeting;                  /* temporary: nothing is synced */
     uint64_t end;                   /* of the archive: where the current entry begins */
     json_t *files;                  /* path: SHA-256 */
     uint64_t count, bytes;
-    int file;      /* current one in the folder, or -1 */
-    uint64_t room; /* bytes that the current entry still lacks */
+    int file;      /* the current file in the folder, or -1 */
+    uint64_t room; /* bytes that the current entry still needs */
     struct tar_entry entry;
     struct digest digest;
 };
 
 /*
- * Makes a folder and locks it. One of that name that nobody has locked is what a killed process left, and goes.
- * ETHOS_BUSY when somebody has. Another failure leaves errno.
+ * Creates and locks a folder. An existing one that is not locked was left by a killed process and
+ * is removed. ETHOS_BUSY if it is locked. Other failures set errno.
  */
 int backup_make_folder(const char *path, int *out, struct ethos_error *error);
 
-/* One file: begin, its bytes in pieces, end. drop takes a begun one back. ETHOS_IO when it is stopped. */
+/*
+ * Writes one file: begin, its bytes in pieces, end. drop removes one that was begun. ETHOS_IO if
+ * stopped.
+ */
 int backup_begin(struct backup_target *target, const char *path, uint64_t size, unsigned mode,
                  int64_t mtime_s, struct ethos_error *error);
 int backup_data(struct backup_target *target, const void *data, size_t size,
@@ -54,10 +57,10 @@ int backup_data(struct backup_target *target, const void *data, size_t size,
 int backup_end(struct backup_target *target, struct ethos_error *error);
 int backup_drop(struct backup_target *target, struct ethos_error *error);
 
-/* Writes a file that is not listed: the list itself. Then the end of the archive. */
+/* Writes the list itself, which it does not list, and then the end of the archive. */
 int backup_finish(struct backup_target *target, int64_t now_ms, struct ethos_error *error);
 
-/* Makes every directory below durable. 0, or -1 and errno. */
+/* Syncs every directory below. 0, or -1 and errno. */
 int backup_sync_tree(int dir);
 
 /* ---- reader.c ------------------------------------------------------------------------ */
@@ -68,12 +71,13 @@ struct backup_found {
 };
 
 /*
- * Reads a backup whole, checks every path and compares every file with the list. into gets the files. ETHOS_CORRUPT, ETHOS_DENIED; ETHOS_NOTFOUND when there is none.
+ * Reads a whole backup, checks every path and compares every file with the list. into receives the
+ * files. ETHOS_CORRUPT or ETHOS_DENIED; ETHOS_NOTFOUND if it does not exist.
  */
 int backup_read(const char *path, struct backup_target *into, struct backup_found *out,
                 struct ethos_error *error);
 
-/* integrity_check of every database below the folder, whose absolute path this is. */
+/* Runs integrity_check on every database below the folder, given by its absolute path. */
 int backup_check_databases(const char *path, const json_t *files, struct ethos_error *error);
 
 /* ---- restore_merge.c ------------------------------------------------------------------------ */

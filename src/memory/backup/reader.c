@@ -1,9 +1,8 @@
 /*
- * reader.c: a backup that is read: every path checked, every file compared with the list, unpacked where
- * somebody wants it.
+ * reader.c: reads a backup: checks every path, compares every file with the list, and unpacks it if
+ * requested.
  *
- * Whatever was unpacked counts only if the whole reading succeeds: what is hostile or damaged shows
- * at the latest at its end.
+ * Unpacked files count only if the whole read succeeds: damage may show only at the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +109,8 @@ static int copy_file(struct backup_source *source, const char *path, struct etho
 {
     struct stat st;
     ssize_t got = 0;
-    int fd = os_open_beneath(source->fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    CLEANUP_FD int fd = os_open_beneath(source->fd, path,
+                                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return errno == ENOENT
                    ? err_set(error, ETHOS_CORRUPT, "the backup is incomplete: %s is missing", path)
@@ -125,7 +125,6 @@ static int copy_file(struct backup_source *source, const char *path, struct etho
         code = backup_data(source->into, source->buffer, (size_t)got, error);
     if (code == ETHOS_OK && got < 0)
         code = err_errno(error, errno, path);
-    os_close(fd);
     return code == ETHOS_OK ? backup_end(source->into, error) : code;
 }
 
@@ -144,7 +143,8 @@ static int read_backup_folder(struct backup_source *source, const json_t *listed
 
 static int read_folder_list(struct backup_source *source, struct ethos_error *error)
 {
-    int fd = os_open_beneath(source->fd, BACKUP_MANIFEST, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    CLEANUP_FD int fd = os_open_beneath(source->fd, BACKUP_MANIFEST,
+                                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0 && errno == ENOENT)
         return err_hint(error,
                         err_set(error, ETHOS_CORRUPT,
@@ -152,11 +152,9 @@ static int read_folder_list(struct backup_source *source, struct ethos_error *er
                         "if it is a copied home, run: ethos --home %s backup FILE", source->path);
     if (fd < 0)
         return err_errno(error, errno, source->path);
-    int code = os_read_all(fd, &source->list, BACKUP_MAX_MANIFEST) == 0
-                   ? ETHOS_OK
-                   : err_errno(error, errno, BACKUP_MANIFEST);
-    os_close(fd);
-    return code;
+    return os_read_all(fd, &source->list, BACKUP_MAX_MANIFEST) == 0
+               ? ETHOS_OK
+               : err_errno(error, errno, BACKUP_MANIFEST);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */

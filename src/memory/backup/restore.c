@@ -1,10 +1,10 @@
 /*
- * restore.c: a backup as a home.
+ * restore.c: restores a home from a backup.
  *
- * It is unpacked into a folder beside the home (in it, where that folder is not ours to make), compared with its
- * list, its databases checked. An empty home is then replaced by that folder with one rename: who kills it before
- * has changed nothing. A home with memory gets what it lacks (restore_merge.c), and so does an empty one that
- * cannot be replaced.
+ * The backup is unpacked into a folder beside the home (inside it if the parent folder is not
+ * writable), compared with its list, and its databases are checked. An empty home is then replaced
+ * by that folder with one rename: a restore that is killed before has changed nothing. A home with
+ * memory gets what it lacks (restore_merge.c), and so does an empty one that cannot be replaced.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,27 +22,30 @@
 #include "memory/handle_internal.h"
 #include "memory/home/identity.h"
 
-#define BARE_NAMES 2 /* that a home has when it is made */
-/* Behind the home's name, until it is whole. What has this name is ours to remove: nobody else uses it. */
+#define BARE_NAMES 2 /* that a new home has */
+/*
+ * Suffix of the home's name while it is incomplete. Folders with this name are ours to remove:
+ * nobody else uses it.
+ */
 #define UNPACKED ".ethos-restoring"
 
 struct restore {
     struct ethos *ethos;
     const struct restore_how *how;
-    char home[PATH_MAX];   /* without links */
-    char folder[PATH_MAX]; /* where it is unpacked */
+    char home[PATH_MAX];   /* without symbolic links */
+    char folder[PATH_MAX]; /* where the backup is unpacked */
     struct backup_target target;
     struct backup_found found;
     bool empty;  /* the home */
-    bool serves; /* and a server uses it, or did: its records stay */
+    bool serves; /* a server uses the home, or did: its records stay */
     json_t *rows;
-    char login[ETHOS_MAX_ID + 1]; /* that does not see all profiles; "": it does */
-    json_t *people;               /* whose profiles those are */
+    char login[ETHOS_MAX_ID + 1]; /* whose user does not see all profiles; "": it does */
+    json_t *people;               /* the owner of those profiles */
 };
 
 /* ---- the home -------------------------------------------------------------------------------- */
 
-/* Whether there is nothing but what a home has when it is made: a .gitignore, locks. */
+/* Whether the home has only what every new home has: a .gitignore, locks. */
 static bool is_bare(int dir, const struct dir_names *names)
 {
     struct stat st;
@@ -84,7 +87,7 @@ static int make_parent(const char *path, struct ethos_error *error)
     return !*parent || dir_make(parent) == 0 ? ETHOS_OK : err_errno(error, errno, parent);
 }
 
-/* In the home itself, where the folder that it is in is somebody else's. */
+/* Inside the home, if its parent folder belongs to somebody else. */
 static int open_inside(struct restore *self, struct ethos_error *error)
 {
     char records[PATH_MAX];
@@ -155,7 +158,7 @@ static void add_person(void *arg, const char *user, const char *login)
     json_array_append_new(arg, json_pack("{s:s, s:s?}", "userId", user, "login", login));
 }
 
-/* Whether whoever restores sees the profiles of the home: else one has to be linked. */
+/* Finds out whether the current login sees the profiles of the home; if not, it must be linked. */
 static void check_login_linked(struct restore *self, int dir)
 {
     struct identity_map map;
@@ -175,7 +178,7 @@ static void check_login_linked(struct restore *self, int dir)
 
 /* ---- both ways -------------------------------------------------------------------------------- */
 
-/* What a home that was just made has; the one that takes its place has its own. */
+/* Removes what a new home has; the restored one has its own. */
 static void remove_bare(const char *home)
 {
     int dir = os_openat(AT_FDCWD, home, O_RDONLY | O_DIRECTORY, 0);
@@ -200,7 +203,7 @@ static int merge_into_home(struct restore *self, struct ethos_error *error)
     return code;
 }
 
-/* An empty home that is not replaced. What it had none of is all added: nobody needs the list. */
+/* An empty home that is not replaced. Everything is added, so the rows are not needed. */
 static int fill_home(struct restore *self, struct ethos_error *error)
 {
     int dir;
@@ -221,11 +224,8 @@ static int sync_parent(const char *path, struct ethos_error *error)
     char parent[PATH_MAX];
     const char *slash = strrchr(path, '/');
     snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - path) : 0, path);
-    int fd = os_openat(AT_FDCWD, *parent ? parent : "/", O_RDONLY | O_DIRECTORY, 0);
-    int code = fd >= 0 && os_fsync(fd) == 0 ? ETHOS_OK : err_errno(error, errno, parent);
-    if (fd >= 0)
-        os_close(fd);
-    return code;
+    CLEANUP_FD int fd = os_openat(AT_FDCWD, *parent ? parent : "/", O_RDONLY | O_DIRECTORY, 0);
+    return fd >= 0 && os_fsync(fd) == 0 ? ETHOS_OK : err_errno(error, errno, parent);
 }
 
 static int become_home(struct restore *self, struct ethos_error *error)
@@ -237,7 +237,7 @@ static int become_home(struct restore *self, struct ethos_error *error)
     }
     if (self->serves)
         return fill_home(self, error);
-    if (dir_ignore(self->target.dir) != 0) // of a home that never had one
+    if (dir_ignore(self->target.dir) != 0) // of a home that had none
         return err_errno(error, errno, self->folder);
     remove_bare(self->home);
     if (os_renameat(AT_FDCWD, self->folder, AT_FDCWD, self->home, 0) != 0)

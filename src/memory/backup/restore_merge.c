@@ -43,9 +43,9 @@
 #include "store/store.h"
 
 #define ABSENT "absent"
-#define TRIES 5 /* at a text that others change meanwhile */
+#define TRIES 5 /* retries at a text that others are changing */
 #define VIA "restore"
-#define DRAFT HOME_RECORDS "/restored" /* a file until it is whole */
+#define DRAFT HOME_RECORDS "/restored" /* name of a file until it is complete */
 #define FILES "markdown"
 
 struct merging {
@@ -54,10 +54,10 @@ struct merging {
     int from_dir, to_dir;
     struct migrate move; /* its stores: the backup, and this home */
     json_t **rows;
-    /* of the scope at hand */
+    /* the current scope */
     const char *scope;
     struct scope_history past[2]; /* the backup's, ours */
-    struct names fresh;           /* keys that were never here */
+    struct names fresh;           /* keys that never existed here */
 };
 
 static int add_report_row(struct merging *self, const char *what, const char *scope,
@@ -77,7 +77,7 @@ static void release_text(const struct merging *self, struct ethos_text *text)
     *text = (struct ethos_text){0};
 }
 
-/* The text of a key and its revision; ABSENT without one. */
+/* The text of a key and its revision; ABSENT if it does not exist. */
 static int read_store_text(struct ethos_store *store, const char *scope, const char *key,
                            struct ethos_text *out, struct ethos_error *error)
 {
@@ -142,12 +142,12 @@ static int write_conflict_copy(struct merging *self, const char *key, struct eth
                                const char *why, struct ethos_error *error)
 {
     struct ethos_store *to = self->move.to;
-    int code = self->move.dry_run ? ETHOS_OK
-                                  : to->ops->set_aside(to, self->scope, key, text, error);
-    return code == ETHOS_OK ? add_report_row(self, "conflict", self->scope, key, why, error) : code;
+    if (!self->move.dry_run)
+        TRY(to->ops->set_aside(to, self->scope, key, text, error));
+    return add_report_row(self, "conflict", self->scope, key, why, error);
 }
 
-/* Both differ and share a version; base NULL: both began with nothing. */
+/* Both sides changed a common version; base NULL: both began with nothing. */
 static int merge_text(struct merging *self, const char *key, const char *base,
                       const struct ethos_text *theirs, const struct ethos_text *ours,
                       struct ethos_error *error)
@@ -190,7 +190,7 @@ static const struct ethos_change *last_purge(const struct scope_history *past, c
     return NULL;
 }
 
-/* A purge leaves no trace of what it took: the backup's text may hold it. */
+/* A purge leaves no trace of what it removed: the backup's text may contain it. */
 static bool forgot_since(const struct merging *self, const char *key)
 {
     const struct ethos_change *here = last_purge(&self->past[1], key);
@@ -198,13 +198,13 @@ static bool forgot_since(const struct merging *self, const char *key)
     return here && (!there || there->time_ms < here->time_ms);
 }
 
-/* A log or an index: entries of both sides can stand one after the other. */
+/* A log or an index: the entries of both sides can be concatenated. */
 static bool is_list(const char *key)
 {
     return strcmp(key, "MEMORY.md") == 0 || strcmp(key, "USER.md") == 0;
 }
 
-/* ETHOS_CONFLICT when it changed here meanwhile. */
+/* ETHOS_CONFLICT if the text changed here meanwhile. */
 static int merge_restored_text(struct merging *self, const char *key,
                                const struct ethos_text *theirs, const struct ethos_text *ours,
                                struct ethos_error *error)
@@ -227,9 +227,10 @@ static int merge_restored_text(struct merging *self, const char *key,
     const char *base = here ? common_version(self, key) : NULL;
     if (base || (here && is_list(key)))
         return merge_text(self, key, base, theirs, ours, error);
-    return write_conflict_copy(
-        self, key, came,
-        here ? "both have another text" : "it was deleted here, and is another text", error);
+    return write_conflict_copy(self, key, came,
+                               here ? "the texts have nothing in common"
+                                    : "it was deleted here, and the text differs",
+                               error);
 }
 
 static int merge_key(struct merging *self, const char *key, struct ethos_error *error)
@@ -241,7 +242,7 @@ static int merge_key(struct merging *self, const char *key, struct ethos_error *
         if (code == ETHOS_OK)
             code = read_store_text(self->move.to, self->scope, key, &ours, error);
         if (code == ETHOS_OK && strcmp(theirs.revision, ABSENT) == 0)
-            ; // deleted there: nothing is taken away here
+            ; // deleted in the backup: nothing is removed here
         else if (code == ETHOS_OK && strcmp(ours.revision, ABSENT) == 0 &&
                  !knows_key(&self->past[1], key))
             code = names_add(&self->fresh, key) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
@@ -280,7 +281,7 @@ static int add_fresh(struct merging *self, struct ethos_error *error)
     return code;
 }
 
-/* What both sides wrote by themselves. */
+/* Merges texts that both sides wrote independently. */
 static int merge_keys(struct merging *self, struct ethos_error *error)
 {
     struct names keys = {0};
@@ -301,7 +302,7 @@ static int merge_keys(struct merging *self, struct ethos_error *error)
     return code;
 }
 
-/* Conflict copies of the backup that are not here. */
+/* Adds the conflict copies of the backup that are missing here. */
 static int merge_copies(struct merging *self, struct ethos_error *error)
 {
     struct copies copies;
@@ -320,7 +321,7 @@ static int merge_scope(struct merging *self, const char *scope, struct ethos_err
     self->scope = scope;
     int code = plan_make(&plan, &self->move, scope, error);
     size_t more = plan.count - plan.there;
-    bool whole = code == ETHOS_OK; // what is here is a beginning of what the backup has
+    bool whole = code == ETHOS_OK; // our history is the beginning of the backup's
     if (whole)
         code = carry_out(self, &plan, error);
     snprintf(why, sizeof why, "%zu change%s", more, more == 1 ? "" : "s");
@@ -329,8 +330,8 @@ static int merge_scope(struct merging *self, const char *scope, struct ethos_err
     plan_release(&plan);
     if (whole || code != ETHOS_CONFLICT)
         return code;
-    code = merge_keys(self, error);
-    return code == ETHOS_OK ? merge_copies(self, error) : code;
+    TRY(merge_keys(self, error));
+    return merge_copies(self, error);
 }
 
 static int merge_scopes(struct merging *self, struct ethos_error *error)
@@ -424,7 +425,7 @@ static int copy_draft(struct merging *self, int fd, struct ethos_error *error)
     return code;
 }
 
-/* Gives the draft its name; its folders are made. */
+/* Gives the draft its name and creates its folders. */
 static int publish_draft(struct merging *self, const char *path)
 {
     char folder[BACKUP_MAX_PATH + 1] = ".";
@@ -444,7 +445,7 @@ static int publish_draft(struct merging *self, const char *path)
     return failed;
 }
 
-/* Puts a file that is not here, whole or not at all. */
+/* Adds a missing file, completely or not at all. */
 static int restore_file(struct merging *self, const char *path, struct ethos_error *error)
 {
     int fd = os_open_beneath(self->from_dir, path, O_RDONLY | O_NOFOLLOW, 0);
@@ -464,18 +465,17 @@ static bool has_hash(struct merging *self, const char *path, const char *hash)
     struct digest digest;
     char found[HASH_HEX_SIZE], buffer[16384];
     ssize_t got;
-    int fd = os_open_beneath(self->to_dir, path, O_RDONLY | O_NONBLOCK, 0);
+    CLEANUP_FD int fd = os_open_beneath(self->to_dir, path, O_RDONLY | O_NONBLOCK, 0);
     if (fd < 0)
         return false;
     digest_init(&digest);
     while ((got = os_read(fd, buffer, sizeof buffer)) > 0)
         digest_add(&digest, buffer, (size_t)got);
     digest_end(&digest, found);
-    os_close(fd);
     return got == 0 && strcmp(found, hash) == 0;
 }
 
-/* What is merged otherwise, or is written anew as this machine is used. */
+/* Files that are merged differently, or written anew as this machine is used. */
 static bool has_own_ways(const char *path)
 {
     struct ethos_view view = view_str(path);
@@ -498,8 +498,9 @@ static int merge_file(struct merging *self, const char *path, const char *hash,
         return has_hash(self, path, hash) ? ETHOS_OK
                                           : add_report_row(self, "kept", NULL, path,
                                                            "it differs from the backup's", error);
-    int code = self->move.dry_run ? ETHOS_OK : restore_file(self, path, error);
-    return code == ETHOS_OK ? add_report_row(self, "added", NULL, path, NULL, error) : code;
+    if (!self->move.dry_run)
+        TRY(restore_file(self, path, error));
+    return add_report_row(self, "added", NULL, path, NULL, error);
 }
 
 static int merge_files(struct merging *self, const json_t *files, struct ethos_error *error)
@@ -555,7 +556,7 @@ static int merge_sessions(struct merging *self, const json_t *files, struct etho
         .host = self->ethos->host, .root = self->folder, .deadline_ms = self->ethos->wait_ms};
     if (!json_object_get(files, "sessions.db") || !sessions_builtin ||
         os_fstatat(self->to_dir, "sessions.db", &st, 0) != 0)
-        return ETHOS_OK; // none there; or none here, then the file itself goes over
+        return ETHOS_OK; // missing there; if missing here, the file itself is copied
     int code = sessions_builtin->open(&setup, &from, error);
     if (code == ETHOS_OK)
         code = ethos_sessions(self->ethos, &to, error);
@@ -572,9 +573,7 @@ static int open_files_store(struct merging *self, const char *root, struct ethos
                             struct ethos_error *error)
 {
     const struct config *home;
-    int code = service_config(self->ethos, NULL, &home, NULL, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_config(self->ethos, NULL, &home, NULL, error));
     const struct ethos_setup setup = {.host = self->ethos->host,
                                       .root = root,
                                       .allow = config_get(home, NULL, "paths.allow"),
@@ -591,13 +590,9 @@ static int open_files_store(struct merging *self, const char *root, struct ethos
 
 static int open_both(struct merging *self, struct ethos_error *error)
 {
-    int code = open_files_store(self, self->folder, &self->move.from, error);
-    if (code == ETHOS_OK)
-        code = open_files_store(self, service_root(self->ethos), &self->move.to, error);
-    if (code == ETHOS_OK)
-        code = service_open_root(self->ethos, true, &self->to_dir, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(open_files_store(self, self->folder, &self->move.from, error));
+    TRY(open_files_store(self, service_root(self->ethos), &self->move.to, error));
+    TRY(service_open_root(self->ethos, true, &self->to_dir, error));
     self->from_dir = os_openat(AT_FDCWD, self->folder, O_RDONLY | O_DIRECTORY, 0);
     return self->from_dir >= 0 ? ETHOS_OK : err_errno(error, errno, self->folder);
 }

@@ -1,5 +1,5 @@
 /*
- * writer.c: a backup that is being written: an archive or a folder.
+ * writer.c: writes a backup to an archive or a folder.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static int create_entry_file(struct backup_target *target, struct ethos_error *e
 {
     const char *path = target->entry.path;
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
-    mode_t mode = (mode_t)(target->entry.mode & 0755) | 0600; // others never write to a home
+    mode_t mode = (mode_t)(target->entry.mode & 0755) | 0600; // others must not write to a home
     int fd = os_open_beneath(target->dir, path, flags, mode);
     if (fd < 0 && errno == ENOENT && make_parent(target->dir, path) == 0)
         fd = os_open_beneath(target->dir, path, flags, mode);
@@ -71,13 +71,11 @@ int backup_make_folder(const char *path, int *out, struct ethos_error *error)
 
 static int write_header(struct backup_target *target, struct ethos_error *error)
 {
-    struct str header;
+    CLEANUP_STR struct str header;
     str_init(&header, TAR_MAX_PAX * 2);
-    int code = tar_print(&target->entry, &header) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
-    if (code == ETHOS_OK && os_write_all(target->fd, header.data, header.size) != 0)
-        code = fail_entry(target, error);
-    str_release(&header);
-    return code;
+    TRY(tar_print(&target->entry, &header) == ETHOS_OK ? ETHOS_OK : err_nomem(error));
+    return os_write_all(target->fd, header.data, header.size) != 0 ? fail_entry(target, error)
+                                                                   : ETHOS_OK;
 }
 
 int backup_begin(struct backup_target *target, const char *path, uint64_t size, unsigned mode,
@@ -176,7 +174,7 @@ int backup_finish(struct backup_target *target, int64_t now_ms, struct ethos_err
     if (code != ETHOS_OK)
         code = code == ETHOS_LIMIT ? err_set(error, code, "there are too many files")
                                    : err_nomem(error);
-    target->files = NULL; // it does not list itself
+    target->files = NULL; // the list does not list itself
     if (code == ETHOS_OK)
         code = backup_begin(target, BACKUP_MANIFEST, list.size, 0600, now_ms / 1000, error);
     if (code == ETHOS_OK)
@@ -215,12 +213,11 @@ static int sync_below(int dir, const struct dir_names *names)
 
 int backup_sync_tree(int dir)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct dir_names names;
     arena_init(&arena);
     int failed = dir_names(dir, &arena, BACKUP_MAX_FILES, &names);
     if (failed == 0)
         failed = sync_below(dir, &names);
-    arena_release(&arena);
     return failed ? failed : os_fsync(dir);
 }

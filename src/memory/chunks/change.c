@@ -1,5 +1,5 @@
 /*
- * change.c: adding, changing and deleting one entry, under the lock of its scope.
+ * change.c: adds, changes and deletes one entry of memory, under the lock of its scope.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "memory/provider/missing_slots.h"
 #include "memory/recall/scope_index.h"
 
-#define FORMER_VERSIONS 16 /* in which an entry that is not there any more is looked for */
+#define FORMER_VERSIONS 16 /* in which a missing entry is searched */
 
 static const struct ethos_sync_how plain_how;
 
@@ -24,12 +24,12 @@ struct changing {
     const struct memory_chunk_change *change;
     struct chunk_place place;
     struct chunk_id id;
-    struct ethos_view shown; /* of a file that others show in its place; or absent */
+    struct ethos_view shown; /* of a file shown in place of an absent one; or absent */
     struct memory_chunks *out;
     struct str text, archive;
     bool with_archive; /* the second edit is the archive */
-    bool overflows;    /* it is needed */
-    bool missing;      /* the entry is not there */
+    bool overflows;    /* the archive is needed */
+    bool missing;      /* the entry was not found */
 };
 
 /* ---- under the lock -------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static struct ethos_view text_before_edit(const struct changing *self,
 
 static int fail_revision(const struct changing *self, struct ethos_error *error)
 {
-    return err_set(error, ETHOS_CONFLICT, "the entry %s has another revision by now",
+    return err_set(error, ETHOS_CONFLICT, "the entry %s has changed since you read it",
                    self->change->id);
 }
 
@@ -53,12 +53,12 @@ static int fail_missing(struct changing *self, struct ethos_error *error)
         return err_set(error, ETHOS_NOTFOUND, "no such entry: %s", self->change->id);
     return err_hint(error,
                     err_set(error, ETHOS_CONFLICT,
-                            "the entry %s is not there any more: it was changed, moved or deleted",
+                            "the entry %s no longer exists: it was changed, moved or deleted",
                             self->change->id),
                     "read the entries again, then decide");
 }
 
-/* The entry that is meant, which has the revision that is asked for. */
+/* Finds the requested entry and checks its revision. */
 static int find_matching_chunk(struct changing *self, struct ethos_view text, struct chunk *out,
                                struct ethos_error *error)
 {
@@ -74,7 +74,7 @@ static int find_matching_chunk(struct changing *self, struct ethos_view text, st
     return ETHOS_OK;
 }
 
-/* What is too much for a file goes to the archive, as with every addition. */
+/* Moves what does not fit into the file to the archive, as with every addition. */
 static int archive_overflow(struct changing *self, struct ethos_edit *edits, size_t *offset,
                             struct ethos_error *error)
 {
@@ -88,7 +88,7 @@ static int archive_overflow(struct changing *self, struct ethos_edit *edits, siz
         return err_set(error, ETHOS_LIMIT, "%s: more than %d characters", self->place.key,
                        ETHOS_MAX_FILE_CH);
     if (!self->with_archive)
-        return ETHOS_BUSY; // once more, with both
+        return ETHOS_BUSY; // retry with both files
     clock_iso(service_now_ms(self->turn->ethos), iso);
     str_clear(&self->archive);
     str_add(&self->archive, view_of(edits[1].old.data, edits[1].old.size));
@@ -138,17 +138,15 @@ static int edit_chunk(void *arg, struct ethos_edit *edits, size_t count, struct 
 
 /* ---- the nearest ----------------------------------------------------------------------------- */
 
-/* The entry as a former version of the file has it. */
+/* Finds the entry in a former version of the file. */
 static int find_former(struct changing *self, struct memory_chunks *out, struct ethos_error *error)
 {
     const struct ethos_target name = {NULL, self->place.scope, self->place.key};
     struct scope_target target;
     struct changes changes;
     size_t tried = 0;
-    int code = handle_aim(self->turn, &name, false, &target, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = changes_load(self->turn, &target, CHANGES_STILL, &changes, error);
+    TRY(handle_aim(self->turn, &name, false, &target, error));
+    int code = changes_load(self->turn, &target, CHANGES_STILL, &changes, error);
     for (size_t i = 0; code == ETHOS_OK && out->count == 0 && i < changes.count; i++) {
         struct ethos_text text = {0};
         struct chunk chunk;
@@ -165,7 +163,10 @@ static int find_former(struct changing *self, struct memory_chunks *out, struct 
     return code;
 }
 
-/* What stands where the entry was, or says most nearly the same; a help, so that failing is none. */
+/*
+ * Returns the entry that took the place of the missing one, or is most similar. Only a help:
+ * failures are ignored.
+ */
 static void add_nearest(struct changing *self)
 {
     struct memory_chunks former;
@@ -183,7 +184,7 @@ static void add_nearest(struct changing *self)
 
 /* ---- which file ------------------------------------------------------------------------------ */
 
-/* The file that has the entry; without one that of the store, where it is missed. */
+/* The file that has the entry; if none has, the store's own, where it is reported missing. */
 static int find_chunk_file(struct changing *self, struct ethos_error *error)
 {
     const struct memory_chunk_change *change = self->change;
@@ -191,22 +192,20 @@ static int find_chunk_file(struct changing *self, struct ethos_error *error)
     self->place = chunk_place_of(self->turn, change->store, false);
     if (!change->id)
         return ETHOS_OK;
-    int code = chunk_id_parse(change->id, &self->id, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(chunk_id_parse(change->id, &self->id, error));
     memory_chunks_init(&found);
-    code = memory_chunks_get(self->turn, change->id, &found, error);
+    int code = memory_chunks_get(self->turn, change->id, &found, error);
     if (code == ETHOS_OK && found.rows[0].archived)
         code = err_hint(error,
                         err_set(error, ETHOS_INVALID, "the entry %s is archived", change->id),
-                        "add it again, or take it out for good: ethos memory forget");
+                        "add it again, or remove it permanently: ethos memory forget");
     else if (code == ETHOS_OK)
         self->place = chunk_place_of(self->turn, found.rows[0].store, false);
     memory_chunks_release(&found);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
-/* An older profile that is shown in place of an absent one is what its entries are changed in. */
+/* An entry of an older profile that is shown in place of an absent one is changed there. */
 static int find_shown(struct changing *self, struct ethos_error *error)
 {
     const struct ethos_target target = {NULL, self->place.scope, self->place.key};
@@ -228,7 +227,7 @@ static int write_change(struct changing *self, const struct ethos_sync_how *how,
 {
     struct ethos_turn *turn = self->turn;
     int code = ETHOS_BUSY;
-    if (!SLOT_PROVIDER(turn->provider, update)) // it says so best
+    if (!SLOT_PROVIDER(turn->provider, update)) // its error says most
         return turn->provider->ops->update(turn->provider, self->place.scope, NULL, 0, NULL, NULL,
                                            NULL, error);
     for (int round = 0; round < 2 && code == ETHOS_BUSY; round++) {
@@ -248,17 +247,15 @@ int memory_chunk_apply(struct ethos_turn *turn, const struct memory_chunk_change
                        struct ethos_error *error)
 {
     struct changing self = {.turn = turn, .change = change, .out = out};
-    int code = find_chunk_file(&self, error);
-    if (code == ETHOS_OK && change->id && !*self.id.hash && !change->if_revision)
-        code = err_hint(error, err_set(error, ETHOS_INVALID, "ifRevision: needed with a block id"),
-                        "give the revision that was read: a block id stays when its text changes");
-    if (code == ETHOS_OK)
-        code = find_shown(&self, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(find_chunk_file(&self, error));
+    if (change->id && !*self.id.hash && !change->if_revision)
+        return err_hint(error,
+                        err_set(error, ETHOS_INVALID, "ifRevision: required with a block id"),
+                        "pass the revision that you read: a block id stays when its text changes");
+    TRY(find_shown(&self, error));
     str_init(&self.text, ETHOS_MAX_STORE_BYTES);
     str_init(&self.archive, ETHOS_MAX_STORE_BYTES);
-    code = write_change(&self, how ? how : &plain_how, error);
+    int code = write_change(&self, how ? how : &plain_how, error);
     if (code == ETHOS_CONFLICT && self.missing)
         add_nearest(&self);
     else if (code != ETHOS_OK && code != ETHOS_CONFLICT)

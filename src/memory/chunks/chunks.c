@@ -1,5 +1,5 @@
 /*
- * chunks.c: reading entries: all of a file, one by its id, and where each came from.
+ * chunks.c: lists the entries of a file, finds one by its id, and where each came from.
  */
 #include "memory/chunks/chunks.h"
 
@@ -47,7 +47,7 @@ struct chunk_place chunk_place_of(const struct ethos_turn *turn, enum chunk_stor
                                 .archived = archived};
 }
 
-/* The archive is no file for others; its text is read as the index does. */
+/* The archive is hidden from callers; its text is read as the index reads it. */
 static int read_archive(struct ethos_turn *turn, const struct chunk_place *place,
                         struct arena *arena, struct ethos_view *out, struct ethos_error *error)
 {
@@ -87,7 +87,7 @@ static int add_chunk_row(struct memory_chunks *self, const struct chunk_place *p
 {
     struct memory_chunk *rows = arena_grow(&self->arena, self->rows, self->count, &self->capacity,
                                            sizeof *rows);
-    struct str content;
+    CLEANUP_STR struct str content = {0};
     char hash[CHUNK_ID_SIZE], suffix[24] = "";
     if (!rows)
         return ETHOS_NOMEM;
@@ -119,17 +119,16 @@ static int add_chunk_row(struct memory_chunks *self, const struct chunk_place *p
         row->path[i] = view_of(arena_copy(&self->arena, chunk->path[i]), chunk->path[i].size);
         copied = row->path[i].data;
     }
-    str_release(&content);
     return copied ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* What entries have in common that have the same id but for its number. */
+/* The part of an id that equal entries share; a number tells them apart. */
 static struct ethos_view identity_of(const struct chunk *chunk)
 {
     return chunk->block.data ? chunk->block : chunk->text;
 }
 
-/* A table of entries by identity: how often each was met. */
+/* A hash table of entries: how often each occurred so far. */
 struct tally_row {
     struct ethos_view identity;
     bool block;
@@ -164,7 +163,7 @@ static bool grow_tally(struct chunk_tally *tally)
     return tally->slots != NULL;
 }
 
-/* How many there are with this one; 0: out of memory. */
+/* Counts one more occurrence and returns how many there are; 0: out of memory. */
 static size_t count_tally(struct chunk_tally *tally, const struct chunk *chunk)
 {
     if (2 * tally->used >= tally->slot_count && !grow_tally(tally))
@@ -176,13 +175,13 @@ static size_t count_tally(struct chunk_tally *tally, const struct chunk *chunk)
     return ++row->count;
 }
 
-/* A walk over the entries of a file, each with its number among equal ones. */
+/* A walk over the entries of a file that numbers equal ones. */
 typedef int numbered_fn(void *arg, const struct chunk *chunk, size_t number);
 
 struct numbered {
     struct ethos_view text;
     struct ethos_view part;
-    size_t lines; /* before the part */
+    size_t lines; /* offset of the part */
     struct chunk_tally tally;
     numbered_fn *each;
     void *arg;
@@ -205,7 +204,7 @@ static int number_part(struct numbered *self, struct ethos_view part)
     return chunks_each(part, number_chunk, self);
 }
 
-/* What stands before the first block of an archive, then each block. */
+/* Passes the text before the first block of an archive, then each block. */
 static int number_archive(struct numbered *self)
 {
     struct ethos_view rest = self->text;
@@ -286,8 +285,8 @@ static int match_numbered(void *arg, const struct chunk *chunk, size_t number)
         return ETHOS_OK;
     *adding->found = *chunk;
     adding->has = true;
-    int code = add_chunk_row(adding->chunks, adding->place, chunk, number);
-    return code ? code : 1;
+    TRY(add_chunk_row(adding->chunks, adding->place, chunk, number));
+    return 1;
 }
 
 int chunks_find_text(struct memory_chunks *self, const struct chunk_place *place,
@@ -347,10 +346,9 @@ int chunks_add_nearest(struct memory_chunks *self, const struct chunk_place *pla
     nearest->line = line;
     nearest->distance = SIZE_MAX;
     matched_words_read(content, &nearest->words);
-    int code = each_numbered(place, text, compare_numbered, nearest);
-    if (code == ETHOS_OK && nearest->most > 0)
-        code = add_chunk_row(self, place, &nearest->best, nearest->number);
-    return code;
+    TRY(each_numbered(place, text, compare_numbered, nearest));
+    return nearest->most > 0 ? add_chunk_row(self, place, &nearest->best, nearest->number)
+                             : ETHOS_OK;
 }
 
 /* ---- ids ------------------------------------------------------------------------------------- */
@@ -365,7 +363,7 @@ static bool is_hash(struct ethos_view text)
     return true;
 }
 
-/* Takes "-2" off the end of a hash; 0: it ends otherwise. */
+/* Strips "-2" from the end of a hash and returns the number; 0: malformed. */
 static size_t parse_number_suffix(struct ethos_view *text)
 {
     size_t number = 0;
@@ -402,8 +400,8 @@ static int add_file_chunks(struct ethos_turn *turn, const struct chunk_place *pl
                            struct memory_chunks *out, struct ethos_error *error)
 {
     struct ethos_view text;
-    int code = chunks_read(turn, place, &out->arena, &text, error);
-    return code == ETHOS_OK && chunks_add_text(out, place, text) ? err_nomem(error) : code;
+    TRY(chunks_read(turn, place, &out->arena, &text, error));
+    return chunks_add_text(out, place, text) ? err_nomem(error) : ETHOS_OK;
 }
 
 int memory_chunks_list(struct ethos_turn *turn, enum chunk_store store, bool archived,
@@ -411,8 +409,9 @@ int memory_chunks_list(struct ethos_turn *turn, enum chunk_store store, bool arc
 {
     const struct chunk_place old = chunk_place_of(turn, store, true);
     const struct chunk_place now = chunk_place_of(turn, store, false);
-    int code = archived ? add_file_chunks(turn, &old, out, error) : ETHOS_OK;
-    return code ? code : add_file_chunks(turn, &now, out, error);
+    if (archived)
+        TRY(add_file_chunks(turn, &old, out, error));
+    return add_file_chunks(turn, &now, out, error);
 }
 
 int memory_chunks_get(struct ethos_turn *turn, const char *id, struct memory_chunks *out,
@@ -440,8 +439,8 @@ struct blaming {
     struct memory_chunks *chunks;
     size_t first, count;
     const struct chunk_place *place;
-    size_t low, high;            /* lines; high 0: there is no row */
-    struct memory_chunk **lines; /* the row at each of them, or NULL */
+    size_t low, high;            /* first and last line; high 0: no row */
+    struct memory_chunk **lines; /* the row of each line, or NULL */
 };
 
 static bool is_blamed(const struct blaming *self, const struct memory_chunk *row)
@@ -449,7 +448,7 @@ static bool is_blamed(const struct blaming *self, const struct memory_chunk *row
     return row->store == self->place->store && !row->archived;
 }
 
-/* A line has one row at most, so that each is found without looking at the others. */
+/* Each line has at most one row, so that it is found directly. */
 static int map_chunk_lines(struct blaming *self, struct ethos_error *error)
 {
     struct memory_chunk *rows = self->chunks->rows + self->first;
@@ -485,7 +484,7 @@ static int set_chunk_blame(void *arg, const struct ethos_blame *blame)
     return blame->change->source && !row->source ? ETHOS_NOMEM : ETHOS_OK;
 }
 
-/* What no history tells stays unknown. */
+/* Rows without history stay unknown. */
 static int blame_store(struct ethos_turn *turn, struct blaming *self, struct ethos_error *error)
 {
     const struct ethos_target target = {NULL, self->place->scope, self->place->key};
@@ -496,7 +495,7 @@ static int blame_store(struct ethos_turn *turn, struct blaming *self, struct eth
     code = blame_lines(turn, &target, self->low, self->high - self->low + 1, set_chunk_blame, self,
                        &total, error);
     bool unknown = code == ETHOS_UNSUPPORTED ||
-                   code == ETHOS_NOTFOUND; // no history, or a shorter text by now
+                   code == ETHOS_NOTFOUND; // no history, or the text is shorter by now
     return code == ETHOS_NOMEM ? err_nomem(error) : unknown ? ETHOS_OK : code;
 }
 

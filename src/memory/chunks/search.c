@@ -1,5 +1,5 @@
 /*
- * search.c: the entries that answer a question.
+ * search.c: finds the entries that answer a question.
  */
 #include <string.h>
 
@@ -12,14 +12,14 @@
 #include "memory/recall/recall.h"
 
 struct searching {
-    const struct memory_chunk *rows; /* the entries of the files that are searched, in order */
-    const size_t *lines;             /* where each begins in what a model may read */
+    const struct memory_chunk *rows; /* entries of the searched files, in order */
+    const size_t *lines;             /* the line of each in the text that models may read */
     size_t count;
     struct memory_chunk *found;
     size_t found_count, most;
 };
 
-/* The entry that a line of a file belongs to. */
+/* The entry that contains a line of a file. */
 static const struct memory_chunk *find_chunk_at_line(const struct searching *self,
                                                      const struct recall_hit *hit)
 {
@@ -48,7 +48,7 @@ static int add_chunk_hit(void *arg, const struct recall_hit *hit)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* What is searched is what a model may read: a secret of several lines is one there. */
+/* The text that models may read is searched: a secret of several lines is one line there. */
 static int place_lines(struct ethos_turn *turn, const struct chunk_place *place,
                        struct memory_chunks *chunks, size_t *lines, struct ethos_error *error)
 {
@@ -83,8 +83,8 @@ static int find_chunk_lines(struct ethos_turn *turn, const struct memory_chunks_
         return err_nomem(error);
     for (size_t i = 0; i < chunks->count; i++)
         (*out)[i] = chunks->rows[i].line;
-    int code = place_lines(turn, &now, chunks, *out, error);
-    return code == ETHOS_OK && ask->archived ? place_lines(turn, &old, chunks, *out, error) : code;
+    TRY(place_lines(turn, &now, chunks, *out, error));
+    return ask->archived ? place_lines(turn, &old, chunks, *out, error) : ETHOS_OK;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /*
- * blame.c: who wrote a line, when, how, and what stood there before.
+ * blame.c: who wrote each line, when, how, and what it replaced.
  */
 #include <string.h>
 
@@ -17,15 +17,15 @@ static int finish_step(int code, const struct scope_target *target, struct ethos
 }
 
 /*
- * The text that the chain has reached, where it is known: a step whose diff was cut leaves the text before
- * it, which the next one begins with.
+ * The text of the current step, if known: a change whose diff was cut leaves the text before it,
+ * which the next step starts from.
  */
 struct reached {
     struct ethos_text text;
     const char *revision; /* NULL: not known */
 };
 
-/* A diff that was cut is made again from the two versions. */
+/* Recomputes a diff that was cut from the two versions. */
 static int step_texts(struct ethos_turn *turn, const struct scope_target *target,
                       struct blame *blame, const struct changes *changes, size_t index,
                       struct reached *reached, struct ethos_error *error)
@@ -56,7 +56,7 @@ static int step_back(struct ethos_turn *turn, const struct scope_target *target,
     return finish_step(blame_step(blame, change->diff, (uint32_t)index), target, error);
 }
 
-/* Follows the chain of versions back from the text; what does not belong to it is passed over. */
+/* Follows the versions back from the current text; other changes are skipped. */
 static int walk_back(struct ethos_turn *turn, const struct scope_target *target,
                      struct blame *blame, const struct changes *changes, struct ethos_error *error)
 {
@@ -97,10 +97,8 @@ int blame_lines(struct ethos_turn *turn, const struct ethos_target *target, size
     struct scope_target aimed;
     struct changes changes;
     struct blame blame = {0};
-    int code = handle_aim(turn, target, false, &aimed, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = changes_load(turn, &aimed, CHANGES_DIFFS, &changes, error);
+    TRY(handle_aim(turn, target, false, &aimed, error));
+    int code = changes_load(turn, &aimed, CHANGES_DIFFS, &changes, error);
     if (code == ETHOS_OK &&
         blame_init(&blame, &changes.arena, view_of(changes.now.data, changes.now.size), first,
                    most ? most : 1))

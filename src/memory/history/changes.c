@@ -1,5 +1,5 @@
 /*
- * changes.c: the recorded changes of one key, loaded for looking back.
+ * changes.c: loads the recorded changes of one key, for history, undo and blame.
  */
 #include "memory/history/changes.h"
 
@@ -12,7 +12,7 @@
 #include "base/view.h"
 #include "memory/provider/missing_slots.h"
 
-#define NAME_DIGITS 6 /* of a revision, at least, to name it */
+#define NAME_DIGITS 6 /* minimum digits that name a revision */
 #define HASH_PREFIX "sha256:"
 
 int changes_need(const struct ethos_turn *turn, bool has, struct ethos_error *error)
@@ -61,7 +61,7 @@ int changes_copy(struct arena *arena, const struct ethos_change *change, bool wi
     return ok && (!with_diff || own->diff.data) ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* Every string of a change that is mostly the same as of its neighbour. */
+/* The strings of a change that usually equal those of the next one. */
 static const size_t usual[] = {
     offsetof(struct ethos_change, key),    offsetof(struct ethos_change, actions),
     offsetof(struct ethos_change, source), offsetof(struct ethos_change, via),
@@ -70,7 +70,7 @@ static const size_t usual[] = {
     offsetof(struct ethos_change, trust),
 };
 
-/* Neighbours share their strings: a change costs little more than its two revisions. */
+/* Neighbours share equal strings, so that a change costs little more than its two revisions. */
 static void share_strings(const struct ethos_change *newer, struct ethos_change *change,
                           struct ethos_change *out_shared)
 {
@@ -142,18 +142,14 @@ int changes_load(struct ethos_turn *turn, const struct scope_target *target, int
     const struct ethos_provider_ops *ops = provider->ops;
     *out = (struct changes){.with_diffs = what & CHANGES_DIFFS};
     arena_init(&out->arena);
-    int code = changes_need(turn,
-                            SLOT_PROVIDER(provider, history) && SLOT_PROVIDER(provider, version) &&
-                                SLOT_PROVIDER(provider, read),
-                            error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(changes_need(turn,
+                     SLOT_PROVIDER(provider, history) && SLOT_PROVIDER(provider, version) &&
+                         SLOT_PROVIDER(provider, read),
+                     error));
     if (SLOT_PROVIDER(provider, settle) && !(what & CHANGES_STILL))
         ops->settle(provider, target->scope, target->key, NULL);
-    code = read_now(turn, target, &out->now, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = ops->history(provider, target->scope, target->key, add_change_copy, out, error);
+    TRY(read_now(turn, target, &out->now, error));
+    int code = ops->history(provider, target->scope, target->key, add_change_copy, out, error);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
@@ -165,7 +161,7 @@ void changes_release(struct ethos_turn *turn, struct changes *changes)
 
 /* ---- a scope -------------------------------------------------------------------------------- */
 
-/* Puts the change that was loaded last behind the newer ones of its key. */
+/* Links the change that was loaded last to the newer ones of its key. */
 static int link_change(struct changes_scope *scope)
 {
     struct changes *all = &scope->all;
@@ -190,8 +186,8 @@ static int link_change(struct changes_scope *scope)
 static int add_linked_change(void *arg, const struct ethos_change *change)
 {
     struct changes_scope *scope = arg;
-    int code = add_change_copy(&scope->all, change);
-    return code == ETHOS_OK ? link_change(scope) : code;
+    TRY(add_change_copy(&scope->all, change));
+    return link_change(scope);
 }
 
 int changes_load_scope(struct ethos_turn *turn, const char *scope, int what,
@@ -202,15 +198,13 @@ int changes_load_scope(struct ethos_turn *turn, const char *scope, int what,
     *out = (struct changes_scope){
         .all.with_diffs = what & CHANGES_DIFFS, .first = json_object(), .last = json_object()};
     arena_init(&out->all.arena);
-    int code = changes_need(turn,
-                            SLOT_PROVIDER(provider, history) && SLOT_PROVIDER(provider, version) &&
-                                SLOT_PROVIDER(provider, read),
-                            error);
-    if (code != ETHOS_OK)
-        return code;
-    code = out->first && out->last
-               ? ops->history(provider, scope, NULL, add_linked_change, out, error)
-               : ETHOS_NOMEM;
+    TRY(changes_need(turn,
+                     SLOT_PROVIDER(provider, history) && SLOT_PROVIDER(provider, version) &&
+                         SLOT_PROVIDER(provider, read),
+                     error));
+    int code = out->first && out->last
+                   ? ops->history(provider, scope, NULL, add_linked_change, out, error)
+                   : ETHOS_NOMEM;
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
@@ -256,7 +250,7 @@ void changes_free(struct ethos_turn *turn, struct ethos_text *text)
     *text = (struct ethos_text){0};
 }
 
-/* The text that stands now may be one that no change names yet. */
+/* The current text may not be named by any change yet. */
 int changes_text(struct ethos_turn *turn, const struct scope_target *target, const char *revision,
                  struct ethos_text *out_text, struct ethos_error *error)
 {
@@ -283,7 +277,7 @@ static struct ethos_view digits_of(struct ethos_view revision)
     return hashed ? view_from(revision, strlen(HASH_PREFIX)) : revision;
 }
 
-/* The change of a number, and *out_other when git merged two histories and both have it. */
+/* The change with a number; *out_other if git merged two histories that both have it. */
 static const struct ethos_change *find_number(const struct changes *changes, const char *name,
                                               const struct ethos_change **out_other)
 {
@@ -305,7 +299,7 @@ static const struct ethos_change *find_number(const struct changes *changes, con
     return found;
 }
 
-/* Takes revision into *found when the name fits it; false when it fits another one already. */
+/* Sets *found if the name matches this revision; false if it has matched another one. */
 static bool match_revision_name(struct ethos_view name, const char *revision, const char **found)
 {
     bool absent = strcmp(revision, "absent") == 0;
@@ -343,7 +337,7 @@ int changes_resolve(const struct changes *changes, const char *key, const char *
     else if (digits.size >= NAME_DIGITS && !find_revision(changes, digits, &found))
         return err_hint(
             error, err_set(error, ETHOS_INVALID, "%s: several versions are called %s", key, name),
-            "use more of its digits");
+            "use more digits");
     if (!found)
         return err_hint(error, err_set(error, ETHOS_NOTFOUND, "%s: no such version: %s", key, name),
                         "ethos memory history lists them");
@@ -360,12 +354,12 @@ int changes_check_number(const struct changes *changes, const char *key,
         if (!changes_real(change) || !history_matches(filter, change))
             continue;
         if (found && strcmp(found->after, change->after) != 0)
-            return err_hint(error,
-                            err_set(error, ETHOS_INVALID,
-                                    "%s: two changes have the number %" PRIu64 ": %s and %s", key,
-                                    filter->number, found->after, change->after),
-                            "say which with --actor, --session, --since or --until of "
-                            "ethos memory undo");
+            return err_hint(
+                error,
+                err_set(error, ETHOS_INVALID,
+                        "%s: two changes have the number %" PRIu64 ": %s and %s", key,
+                        filter->number, found->after, change->after),
+                "select one with --actor, --session, --since or --until of ethos memory undo");
         found = change;
     }
     return ETHOS_OK;

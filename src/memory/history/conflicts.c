@@ -1,10 +1,12 @@
 /*
- * conflicts.c: saving a text whose base is known, and the copies kept where that did not work out.
+ * conflicts.c: saves a text whose base is known, and resolves the conflict copies of those that
+ * could not be merged.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "core/history/merge.h"
 #include "memory/history/changes.h"
@@ -30,8 +32,8 @@ struct saving {
     struct ethos_view base, text;
     const struct ethos_sync_how *how;
     unsigned conflicts;
-    bool kept;  /* the person's text is a conflict copy */
-    bool stuck; /* the file has not the revision that was asked for */
+    bool kept;  /* the person's text became a conflict copy */
+    bool stuck; /* the file does not have the requested revision */
 };
 
 static int store_conflict_copy(struct saving *saving, struct ethos_error *error)
@@ -49,12 +51,12 @@ static int store_conflict_copy(struct saving *saving, struct ethos_error *error)
     return code;
 }
 
-/* The copy is durable before the file changes. A file that is gone is not made again from nothing. */
+/* Stores the copy durably before the file changes. A deleted file is not created again. */
 static int save_merged(struct saving *saving, const struct ethos_file *file,
                        struct ethos_error *error)
 {
     struct merge_report report = {0};
-    struct str merged;
+    CLEANUP_STR struct str merged;
     struct ethos_view now = view_of(file->text, file->size);
     str_init(&merged, ETHOS_MAX_STORE_BYTES);
     int code = merge_texts(saving->base, now, saving->text, &merged, &report);
@@ -67,7 +69,6 @@ static int save_merged(struct saving *saving, const struct ethos_file *file,
         code = handle_put(saving->turn, saving->target, file->revision,
                           gone ? (struct ethos_view){0} : str_view(&merged), saving->how, error);
     saving->conflicts = report.conflicts;
-    str_release(&merged);
     return code;
 }
 
@@ -75,12 +76,10 @@ static int save_once(struct saving *saving, struct ethos_error *error)
 {
     const struct ethos_target target = {NULL, saving->target->scope, saving->target->key};
     struct ethos_file *file = NULL;
-    int code = ethos_read(saving->turn, &target, &file, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_read(saving->turn, &target, &file, error));
     struct ethos_view text = saving->text.data ? saving->text : VIEW("");
     bool still = view_eq(view_of(file->text, file->size), saving->base);
-    code = handle_match(saving->target, saving->how->if_match, file, error);
+    int code = handle_match(saving->target, saving->how->if_match, file, error);
     saving->stuck = code != ETHOS_OK;
     if (code == ETHOS_OK && still)
         code = handle_put(saving->turn, saving->target, file->revision, text, saving->how, error);
@@ -118,14 +117,12 @@ int ethos_conflicts(struct ethos_turn *turn, const struct ethos_target *target,
 {
     struct scope_target aimed;
     struct ethos_provider *provider = turn->provider;
-    int code = handle_aim(turn, target, false, &aimed, error);
-    if (code == ETHOS_OK)
-        code = need_conflicts(turn, SLOT_PROVIDER(provider, conflicts), error);
-    return code == ETHOS_OK ? provider->ops->conflicts(provider, aimed.scope, each, arg, error)
-                            : code;
+    TRY(handle_aim(turn, target, false, &aimed, error));
+    TRY(need_conflicts(turn, SLOT_PROVIDER(provider, conflicts), error));
+    return provider->ops->conflicts(provider, aimed.scope, each, arg, error);
 }
 
-/* What is known of one copy. */
+/* A conflict copy. */
 struct found_conflict {
     const char *id;
     struct scope_target target; /* the file it belongs to */
@@ -201,7 +198,7 @@ static bool has_line(struct ethos_view text, struct ethos_view wanted)
     return false;
 }
 
-/* The lines of the copy that the file lacks; a gap between them stays one blank line. */
+/* The lines of the copy that are missing in the file; a gap between them becomes one blank line. */
 static int lacking_lines(struct ethos_view copy, struct ethos_view file, struct str *out)
 {
     struct ethos_view line;
@@ -219,14 +216,14 @@ static int lacking_lines(struct ethos_view copy, struct ethos_view file, struct 
     return str_code(out);
 }
 
-/* The file of a conflict, which must have the revision that was asked for. */
+/* Reads the file of a conflict, which must have the requested revision. */
 static int read_matching(struct ethos_turn *turn, const struct scope_target *target,
                          const struct ethos_sync_how *how, struct ethos_file **out_file,
                          struct ethos_error *error)
 {
     const struct ethos_target name = {NULL, target->scope, target->key};
-    int code = ethos_read(turn, &name, out_file, error);
-    return code == ETHOS_OK ? handle_match(target, how->if_match, *out_file, error) : code;
+    TRY(ethos_read(turn, &name, out_file, error));
+    return handle_match(target, how->if_match, *out_file, error);
 }
 
 static int keep_current_file(struct ethos_turn *turn, const struct scope_target *target,

@@ -1,5 +1,5 @@
 /*
- * history.c: the changes of a file, its versions, and bringing one back.
+ * history.c: lists the changes of a file, reads its versions, and restores one.
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ bool history_matches(const struct ethos_filter *filter, const struct ethos_chang
            (!filter->number || change->number == filter->number);
 }
 
-/* A walk that passes on what the filter names. stop is what it returns to end itself. */
+/* Passes on the changes that match a filter. stop is the value that ends the walk. */
 struct filtered_walk {
     const struct ethos_filter *filter;
     ethos_change_fn *each;
@@ -57,15 +57,12 @@ int ethos_history(struct ethos_turn *turn, const struct ethos_target *target,
     struct scope_target aimed;
     struct ethos_provider *provider = turn->provider;
     struct filtered_walk walk = {filter ? filter : &everything, each, arg, 0, false};
-    int code = handle_aim(turn, target, false, &aimed, error);
-    if (code == ETHOS_OK)
-        code = changes_need(turn, SLOT_PROVIDER(provider, history), error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_aim(turn, target, false, &aimed, error));
+    TRY(changes_need(turn, SLOT_PROVIDER(provider, history), error));
     if (SLOT_PROVIDER(provider, settle))
         provider->ops->settle(provider, aimed.scope, aimed.key, NULL);
-    code = provider->ops->history(provider, aimed.scope, aimed.key, pass_matching_change, &walk,
-                                  error);
+    int code = provider->ops->history(provider, aimed.scope, aimed.key, pass_matching_change, &walk,
+                                      error);
     return code == STOP && walk.full ? ETHOS_OK : code;
 }
 
@@ -78,7 +75,7 @@ static bool is_revision(const char *name)
            hash_is_hex(view_str(name + sizeof prefix - 1));
 }
 
-/* The text that a name means; data NULL when the file did not exist then. */
+/* Reads the version with a name; data NULL if the file did not exist then. */
 static int find_text(struct ethos_turn *turn, const struct scope_target *target, int what,
                      const char *name, struct ethos_text *out_text, struct ethos_error *error)
 {
@@ -86,7 +83,7 @@ static int find_text(struct ethos_turn *turn, const struct scope_target *target,
     const char *revision;
     int code = ETHOS_NOTFOUND;
     if ((what & CHANGES_STILL) && is_revision(name) && SLOT_PROVIDER(turn->provider, version) &&
-        SLOT_PROVIDER(turn->provider, read)) // no need for the changes to know what it means
+        SLOT_PROVIDER(turn->provider, read)) // a whole revision needs no lookup
         code = changes_text(turn, target, name, out_text, error);
     if (code != ETHOS_NOTFOUND)
         return code;

@@ -1,5 +1,5 @@
 /*
- * restore_archived.c: bringing back what was taken out of a file by name.
+ * restore_archived.c: restores a block of memory-archive.md to its file.
  */
 #include "memory/history/restore_archived.h"
 
@@ -29,7 +29,7 @@ static struct ethos_view view_of_text(const struct ethos_text *text)
     return view_of(text->data, text->size);
 }
 
-/* The file that the newest block of the slug came from. */
+/* The file that the newest block with this slug came from. */
 static int find_origin(struct ethos_turn *turn, const char *scope, const char *slug,
                        char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
 {
@@ -91,16 +91,12 @@ int archived_restore(struct ethos_turn *turn, const char *scope, const char *slu
     struct ethos_origin origin = own.origin ? *own.origin : (struct ethos_origin){0};
     origin.source = origin.via = "restore";
     own.origin = &origin;
-    int code = scope_target(&turn->context, NULL, scope, scope ? "MEMORY.md" : NULL, true, &aimed,
-                            error);
-    if (code == ETHOS_OK)
-        code = find_origin(turn, aimed.scope, slug, key, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(scope_target(&turn->context, NULL, scope, scope ? "MEMORY.md" : NULL, true, &aimed, error));
+    TRY(find_origin(turn, aimed.scope, slug, key, error));
     struct ethos_edit edits[] = {{.key = key}, {.key = ARCHIVE}};
     str_init(&self.live, ETHOS_MAX_STORE_BYTES);
     str_init(&self.rest, ETHOS_MAX_STORE_BYTES);
-    code = handle_update(turn, aimed.scope, edits, 2, edit_restored_block, &self, &own, error);
+    int code = handle_update(turn, aimed.scope, edits, 2, edit_restored_block, &self, &own, error);
     str_release(&self.live);
     str_release(&self.rest);
     return code;

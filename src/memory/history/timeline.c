@@ -1,11 +1,10 @@
 /*
- * timeline.c: the recorded changes of every scope of a home, newest first, page by page.
+ * timeline.c: lists the recorded changes of every scope of a home, newest first, page by page.
  *
- * A history was last touched when its newest change was recorded: that bounds what is in it from above,
- * and it is opened when the page has come down to there. From then on the scope has its newest change
- * that was not told yet in hand, and is asked for more when that is gone; each time for twice as many,
- * since the store begins at the end again. Of scopes that are not files here nobody knows when they were
- * touched: all of those that the query names are opened.
+ * The mtime of a history file is an upper bound for the times of its changes, so a history is only
+ * opened when the page reaches that time. An opened scope buffers its newest unreported changes and
+ * reads more when they run out, twice as many each time, since the store starts at the end again.
+ * The mtime of remote scopes is unknown: all that match the query are opened.
  */
 #include "memory/history/timeline.h"
 
@@ -28,30 +27,30 @@
 
 #define HISTORY "/memory-history.jsonl"
 #define TREE "/memories"
-#define SLACK_MS 2000 /* by which the clock of files may be behind ours */
+#define SLACK_MS 2000 /* how far the clock of files may be behind ours */
 
-/* A change in hand, and the time it is sorted by. */
+/* A buffered change, and the time it is sorted by. */
 struct timeline_entry {
     struct ethos_change change;
     int64_t at_ms;
 };
 
-/* A scope. */
+/* A scope in the merge. */
 struct timeline_source {
     char scope[ETHOS_MAX_SCOPE];
-    int64_t bound_ms;                /* nothing in it is newer */
-    struct ethos_provider *provider; /* that serves it; NULL: it has files, and is not opened yet */
+    int64_t bound_ms;                /* upper bound of its times */
+    struct ethos_provider *provider; /* serves it; NULL: it has files and is not opened yet */
     struct arena arena;              /* of the entries */
-    struct timeline_entry *entries;  /* in hand */
-    size_t count, next;              /* of them, and the first that was not told */
-    size_t wanted;                   /* how many to ask for */
-    uint64_t taken;                  /* changes that were in hand so far */
-    int64_t last_ms;                 /* time that the newest of those is sorted by */
-    uint64_t same;                   /* of them that are sorted by this time and passed */
+    struct timeline_entry *entries;  /* buffered */
+    size_t count, next;              /* their number, and the first unreported one */
+    size_t wanted;                   /* how many to read next */
+    uint64_t taken;                  /* changes buffered so far */
+    int64_t last_ms;                 /* sort time of the newest of those */
+    uint64_t same;                   /* how many with that sort time were passed */
     bool ended;
 };
 
-/* Where a page ended: after so many changes of a scope that are sorted by a time. */
+/* Where a page ended: the number of changes of a scope with the same sort time. */
 struct timeline_position {
     int64_t at_ms;
     uint64_t count;
@@ -62,11 +61,10 @@ struct timeline {
     struct ethos_turn *turn;
     const struct timeline_query *query;
     int root;
-    struct ethos_provider *here;     /* one whose texts are files of the root, or NULL */
-    struct timeline_source *sources; /* those that were opened first; then by bound, latest first */
+    struct ethos_provider *here;     /* a provider whose texts are files of the root, or NULL */
+    struct timeline_source *sources; /* opened ones first, then by bound, latest first */
     size_t count, capacity, opened;
-    struct timeline_position from,
-        last; /* where the page before ended, and where this one has got to */
+    struct timeline_position from, last; /* end of the previous page, and the current position */
     bool resumed;
     uint64_t looked;
     int code; /* why a scope could not be read */
@@ -83,7 +81,7 @@ static void set_first_problem(struct timeline *self, int code, const struct etho
 
 /* ---- cursors --------------------------------------------------------------------------------- */
 
-/* What tells the cursors of two queries apart. */
+/* A checksum that tells the cursors of different queries apart. */
 static uint32_t query_checksum(const struct timeline_query *query,
                                const struct timeline_position *place)
 {
@@ -91,13 +89,12 @@ static uint32_t query_checksum(const struct timeline_query *query,
     const char *const words[] = {query->personality, query->user,    query->scope,
                                  query->key,         query->via,     filter->actor,
                                  filter->session,    filter->source, place->scope};
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         str_printf(&text, "%s%c", words[i] ? words[i] : "\x01", 0);
     str_printf(&text, "%" PRId64 " %" PRIu64, place->at_ms, place->count);
     uint32_t crc = str_code(&text) == ETHOS_OK ? hash_crc32c(str_view(&text)) : 0;
-    str_release(&text);
     return crc;
 }
 
@@ -108,7 +105,7 @@ static void print_cursor(const struct timeline_query *query, const struct timeli
              place->count, query_checksum(query, place), place->scope);
 }
 
-/* A cursor is what printing its members gives. */
+/* A valid cursor is what printing its members gives. */
 static int parse_cursor(const struct timeline_query *query, struct timeline_position *out,
                         struct ethos_error *error)
 {
@@ -165,7 +162,7 @@ static int add_timeline_source(struct timeline *self, const char *scope, int64_t
     return ETHOS_OK;
 }
 
-/* When a history was touched; false: there is none. What cannot be looked at may be of any time. */
+/* The mtime of a history; false: it does not exist. INT64_MAX if it cannot be read. */
 static bool get_history_mtime(const struct timeline *self, const char *dir, const char *below,
                               int64_t *out)
 {
@@ -199,7 +196,7 @@ static int add_provider_scope(void *arg, struct ethos_provider *provider, const 
     return is_meant(self, scope) ? add_timeline_source(self, scope, INT64_MAX, provider) : ETHOS_OK;
 }
 
-/* Of a provider that does not tell which scopes it has: those of the turn. */
+/* For a provider that cannot list its scopes: those of the turn. */
 static int add_own(struct timeline *self)
 {
     const struct ethos_context *context = &self->turn->context;
@@ -216,7 +213,7 @@ static int add_own(struct timeline *self)
     return code;
 }
 
-/* The first will do: they have the same files. */
+/* The first one will do: they share the same files. */
 static int find_local_provider(void *arg, struct ethos_provider *provider, bool here)
 {
     struct timeline *self = arg;
@@ -233,7 +230,7 @@ static int by_bound(const void *a, const void *b)
     return strcmp(one->scope, other->scope);
 }
 
-/* What cannot be asked which scopes it has hides none of the others. */
+/* A provider that cannot list its scopes does not hide the others. */
 static int find_elsewhere(struct timeline *self, struct ethos_error *error)
 {
     struct ethos_error why = {0};
@@ -248,7 +245,7 @@ static int find_elsewhere(struct timeline *self, struct ethos_error *error)
 static int find_sources(struct timeline *self, struct ethos_error *error)
 {
     int code = find_elsewhere(self, error);
-    // What else fails has been told by find_elsewhere, which asked the same.
+    // Other failures were reported by find_elsewhere, which called the same.
     if (code == ETHOS_OK &&
         backends_each(self->turn->ethos, find_local_provider, self, NULL) == ETHOS_NOMEM)
         code = ETHOS_NOMEM;
@@ -290,7 +287,7 @@ static int fetch_change(void *arg, const struct ethos_change *change)
     return taking->full ? 1 : ETHOS_OK;
 }
 
-/* A scope that cannot be read has no changes, and the others are told. */
+/* A scope that cannot be read counts as empty; the others are still listed. */
 static int end_source(struct timeline *self, struct timeline_source *source, int code,
                       const struct ethos_error *why)
 {
@@ -299,7 +296,7 @@ static int end_source(struct timeline *self, struct timeline_source *source, int
     return ETHOS_OK;
 }
 
-/* Gets more changes into the hand. */
+/* Reads more changes into the buffer. */
 static int fetch_changes(struct timeline *self, struct timeline_source *source,
                          struct ethos_error *error)
 {
@@ -320,7 +317,7 @@ static int fetch_changes(struct timeline *self, struct timeline_source *source,
     return code == ETHOS_OK || taking.full ? ETHOS_OK : end_source(self, source, code, &why);
 }
 
-/* The provider of the personality that a scope belongs to, if its texts are files here, too. */
+/* The provider of a scope's personality, if its texts are files here. */
 static int provider_for_scope(struct timeline *self, const char *scope, struct ethos_provider **out,
                               struct ethos_error *error)
 {
@@ -333,7 +330,7 @@ static int provider_for_scope(struct timeline *self, const char *scope, struct e
     return code;
 }
 
-/* What files there are of a personality whose memory is elsewhere by now is not told. */
+/* Files of a personality whose memory is now elsewhere are not listed. */
 static int open_source(struct timeline *self, struct timeline_source *source,
                        struct ethos_error *error)
 {
@@ -350,7 +347,7 @@ static int open_source(struct timeline *self, struct timeline_source *source,
     return ETHOS_OK;
 }
 
-/* Whether pages before have told it, or the query ends before it. */
+/* Whether previous pages reported the change, or the query ends before it. */
 static bool is_passed(const struct timeline *self, const struct timeline_source *source,
                       const struct timeline_entry *entry)
 {
@@ -364,7 +361,7 @@ static bool is_passed(const struct timeline *self, const struct timeline_source 
     return order < 0 || (order == 0 && source->same < from->count);
 }
 
-/* *out is the change in hand, the first that was not told; NULL at the end. */
+/* *out is the first unreported buffered change; NULL at the end. */
 static int head_of(struct timeline *self, struct timeline_source *source,
                    const struct timeline_entry **out, struct ethos_error *error)
 {
@@ -387,7 +384,10 @@ static int head_of(struct timeline *self, struct timeline_source *source,
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-/* The scope whose change comes next, NULL at the end; scopes are opened as the time comes down to them. */
+/*
+ * Chooses the scope with the next change, NULL at the end; opens scopes when the time reaches their
+ * bound.
+ */
 static int choose_next_change(struct timeline *self, struct timeline_source **out_source,
                               const struct timeline_entry **out_entry, struct ethos_error *error)
 {
@@ -425,7 +425,7 @@ static bool matches_query(const struct timeline *self, const char *scope,
            history_matches(&self->query->filter, change);
 }
 
-/* The change in hand is done with. */
+/* Advances past a change. */
 static void advance_source(struct timeline *self, struct timeline_source *source,
                            const struct timeline_entry *entry)
 {
@@ -483,7 +483,7 @@ static void release_timeline(struct timeline *self)
         os_close(self->root);
 }
 
-/* Settles, and finds the scopes. */
+/* Records external edits, then finds the scopes. */
 static int start_timeline(struct timeline *self, struct ethos_error *error)
 {
     int code = changes_need(self->turn, SLOT_PROVIDER(self->turn->provider, history), error);
@@ -523,10 +523,11 @@ struct since {
     int64_t since_ms;
     timeline_fn *each;
     void *arg;
-    unsigned older; /* changes in a row from before */
+    unsigned older; /* consecutive older changes */
 };
 
-#define MOST_OLDER 256 /* of those: one in between may be newer, by a clock that went back */
+#define MOST_OLDER                                                                                 \
+    256 /* stop after this many; a clock that was set back may put a newer one between */
 
 static int report_change_since(void *arg, const struct ethos_change *change)
 {

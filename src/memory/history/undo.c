@@ -1,14 +1,15 @@
 /*
- * undo.c: taking changes back.
+ * undo.c: reverts changes.
  *
- *     load history and text -> choose changes, newest first -> take them out of the text -> swap
+ *     load history and text -> select changes, newest first -> revert them in the text -> swap
  *
- * The changes are those that were there when it was called: when the swap fails, since somebody wrote
- * meanwhile, the text is read again and the changes are not. Changes that follow one another are taken
- * out as one. One whose result is the text is taken back by its own old text, byte for byte; one that
- * later changes stand on by merging (base: after it, ours: the text, theirs: before it). All happens in
- * memory; one write ends it, which holds only if the file is still the one that was read. What was
- * changed together with it in other files goes with it: undo_operation.c.
+ * Only changes that were recorded when undo was called are considered: if the swap fails because
+ * somebody wrote meanwhile, the text is read again, the changes are not. Consecutive changes are
+ * reverted as one. A change whose result is the current text is reverted to its old text, byte for
+ * byte; one with later changes on top is reverted by a merge (base: the text after it, ours: the
+ * current text, theirs: the text before it). All of this happens in memory and ends in one write,
+ * which succeeds only if the file is still the one that was read. Changes of other files in the
+ * same operation are reverted as well: undo_operation.c.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "core/history/merge.h"
 #include "core/history/patch.h"
@@ -33,7 +35,7 @@ static const struct ethos_filter newest_one;
 
 /* ---- which changes -------------------------------------------------------------------------- */
 
-/* Numbers, such as those that newer changes undid, as a hash table; 0 is a free slot. */
+/* A hash set of numbers, such as of the changes that newer ones undid; 0 is a free slot. */
 struct pending_undo {
     uint64_t *slots;
     size_t count, capacity; /* a power of 2 */
@@ -99,7 +101,7 @@ bool undo_is(const struct ethos_change *change)
     return change->undoes || (change->via && strcmp(change->via, "undo") == 0);
 }
 
-/* With a filter all that it names, else one that makes a difference. */
+/* With a filter every change that matches it, else one that makes a difference. */
 static bool names_some(const struct ethos_filter *filter)
 {
     return filter->actor || filter->session || filter->source || filter->since_ms ||
@@ -113,7 +115,7 @@ static bool is_absent_revision(const char *revision)
     return strcmp(revision, "absent") == 0;
 }
 
-/* A text of no bytes is there, unlike one that is absent. */
+/* An empty text exists, unlike an absent one. */
 static struct ethos_view present_view(const struct str *text)
 {
     return view_of(text->data ? text->data : "", text->size);
@@ -138,7 +140,7 @@ static int read_version(struct undoing *undoing, const char *revision, struct st
     return code;
 }
 
-/* Goes back over one change by its diff. False: it leads nowhere. */
+/* Reverts one change by its diff. False: the diff does not apply. */
 static bool step_back(struct version *here, const struct ethos_change *change)
 {
     struct str older;
@@ -154,8 +156,8 @@ static bool step_back(struct version *here, const struct ethos_change *change)
 }
 
 /*
- * Makes `here` the version before change `end` - 1, which is the one after change `end`: by the diffs where
- * they lead there, so that many versions cost one walk, else from the store.
+ * Makes `here` the version before change `end` - 1, which is the one after change `end`: by diffs
+ * where they apply, so that many versions cost one walk, else from the store.
  */
 static int reach_version(struct undoing *undoing, size_t end, const char *revision,
                          struct ethos_error *error)
@@ -185,7 +187,7 @@ int undo_set_text(struct undoing *undoing, struct ethos_view text, const char *r
     return str_add(&undoing->text, text) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-/* A version is only read when its text is needed. */
+/* A version is read only when its text is needed. */
 static int load_text(struct undoing *undoing, struct ethos_error *error)
 {
     if (undoing->loaded)
@@ -235,7 +237,7 @@ static int merge_out(struct undoing *undoing, const struct ethos_change *change,
                      struct ethos_view after, struct ethos_view before, struct ethos_error *error)
 {
     struct merge_report report = {0};
-    struct str merged;
+    CLEANUP_STR struct str merged;
     struct ethos_view ours = undo_text(undoing);
     str_init(&merged, ETHOS_MAX_STORE_BYTES);
     int code = merge_texts(after, ours, before, &merged, &report);
@@ -247,7 +249,6 @@ static int merge_out(struct undoing *undoing, const struct ethos_change *change,
         code = undo_set_text(undoing, (struct ethos_view){0}, "absent", error);
     else
         code = undo_set_text(undoing, str_view(&merged), "", error);
-    str_release(&merged);
     return code;
 }
 
@@ -274,7 +275,7 @@ int undo_revert_change(struct undoing *undoing, const struct ethos_change *chang
 static int merge_run(struct undoing *undoing, const struct change_run *run,
                      struct ethos_error *error)
 {
-    struct str after;
+    CLEANUP_STR struct str after;
     str_init(&after, ETHOS_MAX_STORE_BYTES);
     int code = load_text(undoing, error);
     if (code == ETHOS_OK)
@@ -288,11 +289,10 @@ static int merge_run(struct undoing *undoing, const struct change_run *run,
         code = merge_out(undoing, run->newest,
                          absent ? (struct ethos_view){0} : present_view(&after),
                          version_view(&undoing->here), error);
-    str_release(&after);
     return code;
 }
 
-/* Takes the changes out that were collected. */
+/* Reverts the collected run of changes. */
 static int end_run(struct undoing *undoing, struct ethos_error *error)
 {
     struct change_run run = undoing->run;
@@ -321,7 +321,7 @@ static int revert_change(struct undoing *undoing, size_t index, struct ethos_err
     return code;
 }
 
-/* Whether the text is another one than the file has. */
+/* Whether the text differs from the file's. */
 static bool has_new_text(const struct undoing *undoing)
 {
     const struct ethos_text *now = &undoing->changes.now;
@@ -331,7 +331,7 @@ static bool has_new_text(const struct undoing *undoing)
     return !text.data != !now->data || !view_eq(text, view_of(now->data, now->size));
 }
 
-/* For history, and for what else the change did. */
+/* Recorded in the history, and used to revert the rest of the operation. */
 static int record_reverted(struct undoing *undoing, const struct ethos_change *change,
                            struct ethos_error *error)
 {
@@ -342,42 +342,39 @@ static int record_reverted(struct undoing *undoing, const struct ethos_change *c
         return err_nomem(error);
     undoing->taken_changes = taken;
     taken[undoing->taken++] = change;
-    if (change->number) // others do not number their lines
+    if (change->number) // changes of other programs have no number
         str_printf(&undoing->undoes, "%s%" PRIu64, undoing->undoes.size ? "," : "", change->number);
     return ETHOS_OK;
 }
 
-/* Takes one out; *out_enough says whether there is no need for another. */
+/* Reverts one change; *out_enough says whether that is all. */
 static int revert_next(struct undoing *undoing, size_t index, bool *out_enough,
                        struct ethos_error *error)
 {
     const struct ethos_filter *filter = undoing->filter;
     const struct ethos_change *change = &undoing->changes.items[index];
     bool several = names_some(filter);
-    int code = revert_change(undoing, index, error);
-    if (code == ETHOS_OK && !several)
-        code = end_run(undoing, error);
-    if (code == ETHOS_OK)
-        code = record_reverted(undoing, change, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(revert_change(undoing, index, error));
+    if (!several)
+        TRY(end_run(undoing, error));
+    TRY(record_reverted(undoing, change, error));
     *out_enough = several ? undoing->taken == filter->limit : has_new_text(undoing);
     return ETHOS_OK;
 }
 
-/* What tells an update from others: a note and its line in the index have it in common. */
+/* Identifies an update: a note and its index line share it. */
 static uint64_t update_id(const struct ethos_change *change)
 {
     return change->group ? change->group : (uint64_t)change->time_ms;
 }
 
-/* Whether a change belongs to an update that stays. */
+/* Whether a change belongs to an update that is not undone. */
 static bool is_of_staying_update(const struct undoing *undoing, const struct ethos_change *change)
 {
     return undoing->staying && is_pending(undoing->staying, update_id(change));
 }
 
-/* Walks from the newest change back. */
+/* Walks back from the newest change. */
 static int revert_changes(struct undoing *undoing, struct pending_undo *pending,
                           struct ethos_error *error)
 {
@@ -404,7 +401,10 @@ static int revert_changes(struct undoing *undoing, struct pending_undo *pending,
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
-/* The text is what it was: nothing is recorded, so another file's record names the changes. */
+/*
+ * The text did not change, so that nothing is recorded here: the record of another file names the
+ * changes.
+ */
 static int collect_unrecorded(struct undoing *undoing, struct ethos_error *error)
 {
     struct str *out = undoing->unrecorded;
@@ -414,7 +414,7 @@ static int collect_unrecorded(struct undoing *undoing, struct ethos_error *error
     return str_code(out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-/* One of several files, each written by itself. */
+/* Writes one of several files, each by itself. */
 static int write_undone_file(struct undoing *undoing, struct ethos_sync_how *how,
                              struct ethos_origin *origin, struct ethos_error *error)
 {
@@ -463,7 +463,7 @@ static int check_match(struct undoing *undoing, struct ethos_error *error)
     return update_moved(undoing->target->key, found, error);
 }
 
-/* The same changes, on the text as it is now. */
+/* Reverts the same changes in the current text. */
 static int undo_once(struct undoing *undoing, struct ethos_error *error)
 {
     struct pending_undo pending = {0};
@@ -496,7 +496,7 @@ static int undo_once(struct undoing *undoing, struct ethos_error *error)
     return code;
 }
 
-/* With the changes and the text in undoing->changes. */
+/* undoing->changes holds the changes and the text. */
 static int undo_loaded(struct undoing *undoing, struct ethos_error *error)
 {
     int code;
@@ -527,12 +527,10 @@ int ethos_undo(struct ethos_turn *turn, const struct ethos_target *target,
                               .filter = filter ? filter : &newest_one,
                               .how = how ? how : &plain_how};
     int what = names_some(undoing.filter) ? CHANGES_DIFFS : CHANGES_PLAIN;
-    int code = handle_aim(turn, target, true, &aimed, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_aim(turn, target, true, &aimed, error));
     if (undoing.how->flags & ETHOS_SYNC_DRY_RUN)
         what |= CHANGES_STILL;
-    code = changes_load(turn, &aimed, what, &undoing.changes, error);
+    int code = changes_load(turn, &aimed, what, &undoing.changes, error);
     if (code == ETHOS_OK)
         code = undo_loaded(&undoing, error);
     changes_release(turn, &undoing.changes);
@@ -541,14 +539,14 @@ int ethos_undo(struct ethos_turn *turn, const struct ethos_target *target,
 
 /* ---- every file of a scope ------------------------------------------------------------------ */
 
-/* The keys that ever changed, as a set. */
+/* Collects the keys that ever changed, as a set. */
 static int add_changed_key(void *arg, const struct ethos_change *change)
 {
     json_t *set = arg;
     return json_object_set_new(set, change->key, json_true()) == 0 ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* Has edits made outside recorded: a file that was deleted by hand is to come back, too. */
+/* Records external edits, so that a file deleted by hand can be restored, too. */
 static int record_edits_of_keys(struct ethos_turn *turn, const char *scope,
                                 struct ethos_error *error)
 {
@@ -570,8 +568,8 @@ static int record_edits_of_keys(struct ethos_turn *turn, const char *scope,
 }
 
 /*
- * Whether a filter names a change of a key, whose newest one is `index`. The archive has none: it only
- * grows, so that nothing is lost whatever becomes of the files.
+ * Whether a filter matches a change of a key, whose newest one is `index`. The archive has none: it
+ * only grows, so that nothing is lost.
  */
 static bool has_named(const struct changes_scope *all, const char *scope, const char *key,
                       size_t index, const struct ethos_filter *filter)
@@ -583,7 +581,10 @@ static bool has_named(const struct changes_scope *all, const char *scope, const 
     return index != SIZE_MAX;
 }
 
-/* Whether a key seems to be what it was before the changes that a filter names, by its revisions. */
+/*
+ * Whether a key, judging by its revisions, is already what it was before the changes that match a
+ * filter.
+ */
 static bool seems_same(const struct changes_scope *all, size_t index,
                        const struct ethos_filter *filter)
 {
@@ -599,7 +600,7 @@ static bool seems_same(const struct changes_scope *all, size_t index,
     return now && before && strcmp(now, before) == 0;
 }
 
-/* Taking changes back in every file of a scope. */
+/* Reverting changes in every file of a scope. */
 struct scope_undo {
     struct ethos_turn *turn;
     const char *scope;
@@ -608,11 +609,11 @@ struct scope_undo {
     const struct ethos_sync_how *how;
     struct str unrecorded;
     struct pending_undo staying; /* updates that are not undone: update_id */
-    int first;                   /* what the first file failed with that did */
+    int first;                   /* updates of files that could not be undone */
     size_t done, stuck;
 };
 
-/* What became of a note by moves between scopes that the filter names. */
+/* What moves between scopes, among the matching changes, did to a note. */
 enum displaced { STAYED, CAME, WENT };
 
 static int find_displaced(const struct scope_undo *self, size_t newest, enum displaced *out)
@@ -640,9 +641,9 @@ static int find_displaced(const struct scope_undo *self, size_t newest, enum dis
 }
 
 /*
- * Undoing one half of a move would leave the note in both scopes or in none. So what displaced a note stays, of one
- * that went everything, with its lines in the index; each is told. Of a note that came back the halves are changes like
- * any other.
+ * Undoing one half of a move would leave the note in both scopes or in none. So a change that
+ * displaced a note is not undone; of a note that left, none of its changes are, nor those of its
+ * index lines. Each is reported. The changes of a note that came back are undone like any others.
  */
 static int skip_moves(struct scope_undo *self, size_t newest)
 {
@@ -678,27 +679,27 @@ static int undo_key(struct scope_undo *self, const char *key, struct ethos_error
         .target = &aimed,
         .filter = self->filter,
         .how = self->how,
-        .alone = true, // the filter names the other files' changes, too
+        .alone = true, // the filter matches the other files' changes, too
         .unrecorded = &self->unrecorded,
         .staying = &self->staying,
     };
-    int code = handle_aim(self->turn, &target, true, &aimed, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = changes_of_key(self->turn, &aimed, self->all, &undoing.changes, error);
+    TRY(handle_aim(self->turn, &target, true, &aimed, error));
+    int code = changes_of_key(self->turn, &aimed, self->all, &undoing.changes, error);
     if (code == ETHOS_OK)
         code = undo_loaded(&undoing, error);
     changes_release(self->turn, &undoing.changes);
     return code;
 }
 
-/* Whether what failed for one file would fail for the next one, too. */
+/* Whether the failure would repeat for the next file. */
 static bool ends_all(int code)
 {
     return code == ETHOS_IO || code == ETHOS_BUSY || code == ETHOS_NOMEM;
 }
 
-/* One that stays as it is. The first one is the error; each is a row of the report. */
+/*
+ * Reports a file that stays as it is. The first failure is the error; each is a row of the report.
+ */
 static void report_stuck(struct scope_undo *self, const char *key, int code,
                          const struct ethos_error *why, struct ethos_error *error)
 {
@@ -715,7 +716,7 @@ static void report_stuck(struct scope_undo *self, const char *key, int code,
         *error = *why;
 }
 
-/* One file, but for moves that displaced it. */
+/* Undoes one file, except moves that displaced it. */
 static int undo_moved_key(struct scope_undo *self, const char *key, size_t newest,
                           struct ethos_error *error)
 {
@@ -730,8 +731,9 @@ static int undo_moved_key(struct scope_undo *self, const char *key, size_t newes
 }
 
 /*
- * The files that seem to be what they were, or the others. A file whose later changes stand in the way, or
- * whose history is damaged, does not hold up the others. Returns what would fail for every file.
+ * Undoes the files that are already what they were, or the others. A file with conflicting later
+ * changes or a damaged history does not stop the others. Returns a failure that would repeat for
+ * every file.
  */
 static int undo_keys(struct scope_undo *self, bool same, struct ethos_error *error)
 {
@@ -753,7 +755,9 @@ static int undo_keys(struct scope_undo *self, bool same, struct ethos_error *err
     return ETHOS_OK;
 }
 
-/* Those that seem to be what they were come first: the record of another one names their changes. */
+/*
+ * Files that are already what they were come first: the record of another file names their changes.
+ */
 static int undo_files(struct scope_undo *self, struct ethos_error *error)
 {
     str_init(&self->unrecorded, SIZE_MAX);
@@ -767,7 +771,7 @@ static int undo_files(struct scope_undo *self, struct ethos_error *error)
     if (code != ETHOS_OK)
         return code;
     if (self->stuck > 1)
-        err_hint(error, self->first, "%zu files stay as they are, each for a reason of its own",
+        err_hint(error, self->first, "%zu files stay as they are, for different reasons",
                  self->stuck);
     if (self->stuck > 0)
         return self->first;
@@ -780,15 +784,13 @@ int undo_all(struct ethos_turn *turn, const char *scope, const struct ethos_filt
 {
     struct changes_scope all;
     struct scope_undo files = {turn, scope, &all, filter, how, .first = ETHOS_OK};
-    int code = changes_need(turn, SLOT_PROVIDER(turn->provider, history), error);
-    if (code == ETHOS_OK && !names_some(filter))
-        code = err_hint(error, err_set(error, ETHOS_INVALID, "'all' needs to know which changes"),
-                        "say --since, --until, --actor, --session or --source");
-    if (code == ETHOS_OK && !(how->flags & ETHOS_SYNC_DRY_RUN))
-        code = record_edits_of_keys(turn, scope, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = changes_load_scope(turn, scope, CHANGES_DIFFS, &all, error);
+    TRY(changes_need(turn, SLOT_PROVIDER(turn->provider, history), error));
+    if (!names_some(filter))
+        return err_hint(error, err_set(error, ETHOS_INVALID, "'all' requires a filter"),
+                        "add --since, --until, --actor, --session or --source");
+    if (!(how->flags & ETHOS_SYNC_DRY_RUN))
+        TRY(record_edits_of_keys(turn, scope, error));
+    int code = changes_load_scope(turn, scope, CHANGES_DIFFS, &all, error);
     if (code == ETHOS_OK)
         code = undo_files(&files, error);
     changes_scope_release(turn, &all);

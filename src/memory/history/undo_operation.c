@@ -1,12 +1,13 @@
 /*
- * undo_operation.c: taking back an operation that changed several files, such as a note and its line in
- * the index.
+ * undo_operation.c: undoes an operation that changed several files, such as a note and its index
+ * line.
  *
- *     walk the scope's history back to the operation -> pick its changes of other files that still
- *     stand -> take them out of those files -> one update for all files
+ *     walk the scope's history back to the operation -> select its changes of other files that are
+ *     still in effect -> revert them in those files -> one update for all files
  *
- * Changes of one update are told by their group. A store that does not record it numbers the changes of
- * an update in a row, with one time and one origin: those that include the index are taken for one update.
+ * Changes of one update share a group. A store that does not record groups numbers the changes of
+ * an update consecutively, with one time and one origin: such a run that includes the index counts
+ * as one update.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "core/memory/scope.h"
 #include "core/memory/update.h"
@@ -32,7 +34,7 @@ struct operation_history {
     size_t count, capacity;
     const struct ethos_change **by_number; /* sorted */
     bool *undone;                          /* of each item */
-    uint64_t low;                          /* number of the oldest change that matters */
+    uint64_t low;                          /* number of the oldest relevant change */
     bool merged;                           /* two changes have the same number */
 };
 
@@ -49,7 +51,7 @@ static bool same_origin(const struct ethos_change *a, const struct ethos_change 
            same_word(a->undoes, b->undoes);
 }
 
-/* Whether two changes, the newer one first, may be of one update of a store that does not tell. */
+/* Whether two changes, the newer one first, may belong to one update of a store without groups. */
 static bool is_same_update(const struct ethos_change *newer, const struct ethos_change *older)
 {
     return !newer->group && !older->group && newer->number == older->number + 1 &&
@@ -88,13 +90,13 @@ static bool is_index(const struct ethos_change *change)
 }
 
 /*
- * A run of changes, from oldest to newest. No update has a key twice: where one comes again, the update
- * before ended with its index at the latest.
+ * Splits a run of changes, oldest first, into updates. No update has a key twice: if one repeats,
+ * the previous update ended with its index at the latest.
  */
 static int split_run(struct operation_history *past, size_t newest, size_t oldest)
 {
     json_t *keys = json_object();
-    size_t begin = oldest + 1; // one more than the oldest change of the update so far
+    size_t begin = oldest + 1; // one more than the oldest change of the current update
     size_t index = 0;          // one more than that of its index; 0: none yet
     int code = keys ? ETHOS_OK : ETHOS_NOMEM;
     for (size_t i = oldest + 1; code == ETHOS_OK && i-- > newest;) {
@@ -162,7 +164,7 @@ static void mark_undone(struct operation_history *past, const char *numbers)
     }
 }
 
-/* Newest first: an undo that was undone itself does not count. */
+/* Newest first: an undo that was itself undone does not count. */
 static int index_past(struct operation_history *past)
 {
     past->by_number = arena_array(&past->arena, past->count + 1, sizeof *past->by_number);
@@ -199,7 +201,7 @@ static int load_past(struct ethos_turn *turn, const char *scope, uint64_t low,
 
 /* ---- which changes go along ------------------------------------------------------------------- */
 
-/* The operations that are taken back: one change of each, sorted by group. */
+/* The operations to undo: one change of each, sorted by group. */
 struct operations {
     const struct ethos_change **items;
     size_t count;
@@ -212,7 +214,7 @@ static int compare_groups(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Where git merged two histories, two updates may have the same group; each has one time there. */
+/* After a git merge of two histories, two updates may share a group; their times differ. */
 static bool is_part(const struct operation_history *past, const struct operations *operations,
                     const struct ethos_change *change)
 {
@@ -227,7 +229,7 @@ static bool is_part(const struct operation_history *past, const struct operation
     return false;
 }
 
-/* The change itself, where others have its number, too. */
+/* The change itself, even if others have its number. */
 static const struct ethos_change *find_change(const struct operation_history *past,
                                               const struct ethos_change *change)
 {
@@ -257,7 +259,7 @@ static int name_operations(struct operation_history *past, const struct undoing 
     return ETHOS_OK;
 }
 
-/* The oldest number that may belong to an operation that is taken back; 0: each changed one file. */
+/* The oldest number that may belong to an operation being undone; 0: each changed one file. */
 static uint64_t lowest_number(const struct undoing *undoing)
 {
     uint64_t low = 0;
@@ -295,7 +297,7 @@ static int open_other(struct undoing *undoing, const char *key, struct undo_othe
                          changes_revision(changes), error);
 }
 
-/* The file of a change; opened with its first one. */
+/* The state of a change's file; opened with its first change. */
 static int find_other(struct undoing *undoing, json_t *places, const char *key,
                       struct undo_other **out, struct ethos_error *error)
 {
@@ -341,7 +343,7 @@ static bool goes_along(const struct undoing *undoing, const struct operation_his
 
 /* ---- one note of an import -------------------------------------------------------------------- */
 
-/* An import writes many notes in one update, which nobody asked for as one operation. */
+/* An import writes many notes in one update, which was not one operation for its user. */
 static bool is_import(const struct ethos_change *change)
 {
     return change->via && strcmp(change->via, "import") == 0;
@@ -355,10 +357,10 @@ static bool is_imported_note(const struct undoing *undoing)
     return imported;
 }
 
-/* The note that came goes with its line; the others that came with it stay. */
+/* The imported note goes with its line; the others of the import stay. */
 static int drop_line(struct undoing *undoing, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     undoing->others = arena_array(&undoing->changes.arena, 1, sizeof *undoing->others);
     if (!undoing->others)
         return err_nomem(error);
@@ -373,7 +375,6 @@ static int drop_line(struct undoing *undoing, struct ethos_error *error)
     code = index_drop(now, view_str(undoing->target->key), &text) == ETHOS_OK
                ? undo_set_text(&other->undoing, str_view(&text), "", error)
                : err_nomem(error);
-    str_release(&text);
     return code;
 }
 
@@ -400,7 +401,7 @@ static const struct undoing *file_at(const struct undoing *undoing, size_t index
     return index == 0 ? undoing : &undoing->others[index - 1].undoing;
 }
 
-/* Whether a note comes back that was not there. */
+/* Whether undoing restores a deleted note. */
 static bool is_returning(const struct undoing *file)
 {
     const char *key = file->target->key;
@@ -413,7 +414,7 @@ static int restore_index_line(struct undoing *index, const struct undoing *file,
 {
     struct note note;
     struct index_entry entry;
-    struct str title, hook, text;
+    CLEANUP_STR struct str title = {0}, hook = {0}, text = {0};
     struct ethos_view now = undo_text(index);
     if (!is_returning(file) || index_find(now, view_str(file->target->key), &entry))
         return ETHOS_OK;
@@ -428,13 +429,13 @@ static int restore_index_line(struct undoing *index, const struct undoing *file,
         code = index_put(now, str_view(&title), view_str(file->target->key), str_view(&hook),
                          &text);
     code = code == ETHOS_OK ? undo_set_text(index, str_view(&text), "", error) : err_nomem(error);
-    str_release(&title);
-    str_release(&hook);
-    str_release(&text);
     return code;
 }
 
-/* An operation on notes changed the index as well; a purge may have taken the line out of its history. */
+/*
+ * An operation on notes changes the index as well; a purge may have removed the line from its
+ * history.
+ */
 static int restore_index_lines(struct undoing *undoing, struct ethos_error *error)
 {
     struct undoing *index = NULL;
@@ -462,7 +463,7 @@ static int compare_move(void *arg, const struct ethos_change *change)
     return 1;
 }
 
-/* Another scope of the turn: one that has the note, or one that it was moved from or to. NULL: none. */
+/* Another scope of the turn that has the note, or that it was moved from or to. NULL: none. */
 static const char *find_tier(struct ethos_turn *turn, const char *scope, const char *key,
                              bool present)
 {
@@ -494,12 +495,14 @@ int undo_refuse_move(struct ethos_turn *turn, const char *scope, const char *key
 {
     const char *back = came ? find_tier(turn, scope, key, false) : scope;
     int code = err_set(error, ETHOS_DENIED,
-                       "%s: was moved between scopes, which is undone by a move", key);
+                       "%s: was moved between scopes; move it back instead of undoing", key);
     return err_hint(error, code, "ethos notes mv %.*s --scope %s", (int)strlen(key) - 3, key,
                     back ? back : "SCOPE");
 }
 
-/* Both halves are recorded, each in its scope: one alone would double the note, or lose it. */
+/*
+ * Each scope has recorded its half of the move: undoing one alone would duplicate or lose the note.
+ */
 static int check_halves(struct undoing *undoing, struct ethos_error *error)
 {
     bool moved = undoing->taken > 0 && undo_is_move(undoing->taken_changes[0]);
@@ -516,7 +519,7 @@ static int check_halves(struct undoing *undoing, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-/* Whether the record of another file undid the changes: this one had no difference then. */
+/* Whether the record of another file undid the changes, because this one had not changed. */
 static bool all_undone(const struct operation_history *past, const struct undoing *undoing)
 {
     bool undone = undoing->taken > 0;
@@ -603,12 +606,12 @@ int undo_write_all(struct undoing *undoing, const struct ethos_sync_how *how,
 
 /* ---- the last operation of a scope ------------------------------------------------------------ */
 
-/* Walks back to the first change that stands and is no undo. */
+/* Walks back to the first change that is neither undone nor an undo. */
 struct newest_search {
     const char *scope;
     json_t *undone;  /* numbers */
     uint64_t number; /* 0: none yet */
-    uint64_t group;  /* of an emptied index; a note of its operation is better */
+    uint64_t group;  /* of an emptied index; a note of the same operation is preferred */
     char key[ETHOS_MAX_KEY + 1];
 };
 
@@ -673,7 +676,7 @@ struct wanted {
     char key[ETHOS_MAX_KEY + 1], other[ETHOS_MAX_KEY + 1]; /* other: "" for none */
 };
 
-/* Histories that git merged may have a number twice, for two files, too. */
+/* Histories merged by git may have a number twice, even for two files. */
 static int compare_number(void *arg, const struct ethos_change *change)
 {
     struct wanted *wanted = arg;

@@ -1,5 +1,5 @@
 /*
- * config.c: what the keys of config.yaml mean.
+ * config.c: the table of settings, and reading and editing config.yaml.
  */
 #include "memory/home/config.h"
 
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/choice.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -30,48 +31,48 @@ const struct config_option config_options[] = {
      "answers by meaning, over memory.options.store"},
     {"memory", CONFIG_STRING, BOTH, NULL, NULL, 0, 0, "older name of memory.provider"},
     {"memory.options.offline", CONFIG_CHOICE, BOTH, "fail", "fail|cached", 0, 0,
-     "what reading does while a backend is out of reach: fail, or show what was last known"},
+     "when a backend is unreachable: fail reads, or show the last known text"},
     {"memory.options.onOffline", CONFIG_CHOICE, BOTH, "refuse", "refuse|queue", 0, 0,
-     "what happens to changes meanwhile: refused, or kept and made when it is back"},
+     "when a backend is unreachable: refuse changes, or queue them until it is back"},
     {VECTOR_STORE, CONFIG_STRING, VECTOR, "markdown", NULL, 0, 0,
      "with memory.provider vector: the backend that keeps the text"},
     {VECTOR_OPTION "topK", CONFIG_INTEGER, VECTOR, "12", NULL, 0, 100,
-     "with vector: at most so many entries are shown because they fit the question"},
+     "with vector: maximum number of entries shown because they match the question"},
     {VECTOR_OPTION "chars", CONFIG_INTEGER, VECTOR, "4000", NULL, 0, ETHOS_CAP_MAX_CH,
-     "with vector: at most so many characters of them"},
+     "with vector: maximum number of characters of such entries"},
     {VECTOR_OPTION "tailChars", CONFIG_INTEGER, VECTOR, "2000", NULL, 100, ETHOS_CAP_MAX_CH,
      "with vector: characters of the newest entries, which are always shown"},
     {VECTOR_OPTION "embedder", CONFIG_CHOICE, VECTOR, "local", "local|openai|ollama", 0, 0,
-     "with vector: who compares meanings: this machine, or a model of embeddings elsewhere"},
+     "with vector: what compares meanings: this machine, or a remote embedding model"},
     {VECTOR_OPTION "embedUrl", CONFIG_STRING, VECTOR, NULL, NULL, 0, 0,
-     "with embedder: where that server is, if elsewhere than usual"},
+     "with embedder: URL of the server, if not the default"},
     {VECTOR_OPTION "embedModel", CONFIG_STRING, VECTOR, NULL, NULL, 0, 0,
-     "with embedder: the name of the model, such as nomic-embed-text"},
+     "with embedder: name of the model, such as nomic-embed-text"},
     {VECTOR_OPTION "embedConsent", CONFIG_SWITCH, VECTOR, "no", NULL, 0, 0,
-     "with embedder: whether entries may be sent there, secrets left out"},
+     "with embedder: whether entries may be sent there (without secrets)"},
     {"memory.options.*", CONFIG_STRING, BOTH, NULL, NULL, 0, 0, "settings of the backend"},
     {"sessions.provider", CONFIG_CHOICE, CONFIG_HOME | CONFIG_PLACE, "auto", "auto|sqlite", 0, 0,
-     "who keeps conversations and API keys: the home's backend if it can, or SQLite in the home"},
+     "what stores conversations and API keys: the home's backend if it can, or SQLite in the home"},
     {"memoryScope", CONFIG_CHOICE, PLACE, "per-personality", "per-personality|global", 0, 0,
-     "which MEMORY.md: the personality's own, or one for all"},
+     "which MEMORY.md: the personality's own, or one shared by all"},
     {"userScope", CONFIG_CHOICE, PLACE, "user", "user|global|personality", 0, 0,
      "which USER.md: the person's (default), the home's, or the personality's"},
     {"workspaceMemory", CONFIG_CHOICE, CONFIG_HOME, "auto", "auto|on|off", 0, 0,
      "whether prefetch shows the workspace's index"},
     {"globalMemory", CONFIG_CHOICE, CONFIG_HOME, "auto", "auto|on|off", 0, 0,
-     "whether prefetch shows the index of notes kept for everywhere; auto: once there are some"},
+     "whether prefetch shows the index of global notes; auto: once there are some"},
     {"workspace.marker", CONFIG_SWITCH, CONFIG_HOME, "on", NULL, 0, 0,
      "mark the git directory so that a moved folder keeps its memory"},
     {"prefetch.maxChars", CONFIG_INTEGER, CONFIG_HOME, "20000", NULL, ETHOS_CAP_MIN_CH,
-     ETHOS_CAP_MAX_CH, "characters the memory block may have"},
+     ETHOS_CAP_MAX_CH, "maximum characters of the memory block"},
     {"prefetch.recallChars", CONFIG_INTEGER, CONFIG_HOME, "2000", NULL, 0, ETHOS_CAP_MAX_CH,
-     "characters of the block for what a query finds; 0: never any"},
+     "characters of the block reserved for what a query finds; 0: none"},
     {"recall.languages", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "besides English, whose forms of a word a question finds: german, french, ..."},
+     "language besides English whose word forms a question matches: german, french, ..."},
     {"recall.meaning", CONFIG_SWITCH, CONFIG_HOME, "on", NULL, 0, 0,
-     "whether a question also finds other words that mean the same"},
+     "whether a question also finds other words with the same meaning"},
     {"prefetch.truncate", CONFIG_CHOICE, CONFIG_HOME, "balanced", "balanced|tail", 0, 0,
-     "what is cut when memory is larger than that"},
+     "what is cut when memory exceeds that"},
     {"prefetch.guard", CONFIG_SWITCH, CONFIG_HOME, "on", NULL, 0, 0,
      "replace injected instructions and secrets in the block"},
     {"hooks.record", CONFIG_SWITCH, CONFIG_HOME, "on", NULL, 0, 0,
@@ -89,14 +90,15 @@ const struct config_option config_options[] = {
     {"secrets.onWrite", CONFIG_CHOICE, CONFIG_HOME, "redact", "block|redact|warn|keep", 0, 0,
      "what happens to secrets in what agents write, before it is written"},
     {"serve.port", CONFIG_INTEGER, CONFIG_HOME, "3000", NULL, 1, 65535, "port of the server"},
-    {"serve.hosts", CONFIG_LIST, CONFIG_HOME, NULL, NULL, 0, 0, "further host names it answers to"},
+    {"serve.hosts", CONFIG_LIST, CONFIG_HOME, NULL, NULL, 0, 0,
+     "additional host names it answers to"},
     {"serve.origins", CONFIG_LIST, CONFIG_HOME, NULL, NULL, 0, 0, "web origins that may call it"},
     {"serve.turns", CONFIG_INTEGER, CONFIG_HOME, "100", NULL, 1, 1000,
      "turns of conversations that the server runs at once"},
     {"memoryApproval.mode", CONFIG_CHOICE, CONFIG_HOME, "off", "off|automated|all", 0, 0,
-     "which writes of agents wait for you: none, those of programs by themselves, or all"},
+     "which writes of agents need your approval: none, those of unattended programs, or all"},
     {"memoryApproval.cap", CONFIG_INTEGER, CONFIG_HOME, "200", NULL, 1, 200,
-     "writes that may wait in each scope; the oldest makes room"},
+     "writes that may wait in each scope; beyond that, the oldest expires"},
     {"memoryApproval.ttlDays", CONFIG_INTEGER, CONFIG_HOME, "30", NULL, 1, 30,
      "days that a write may wait"},
     {"memoryCapture.*", CONFIG_STRING, KEPT, NULL, NULL, 0, 0, "kept for other programs"},
@@ -104,28 +106,27 @@ const struct config_option config_options[] = {
     {"memoryVault.*", CONFIG_STRING, KEPT, NULL, NULL, 0, 0, "kept for other programs"},
     {"display.memory_notices", CONFIG_STRING, KEPT, NULL, NULL, 0, 0, "kept for other programs"},
     {"provider", CONFIG_STRING, BOTH, NULL, NULL, 0, 0,
-     "whose models are asked: anthropic, openai, openrouter, ollama, lmstudio, llamacpp, "
+     "provider of the models: anthropic, openai, openrouter, ollama, lmstudio, llamacpp, "
      "openai-compat"},
-    {"model", CONFIG_STRING, BOTH, NULL, NULL, 0, 0, "the model's name, as its server knows it"},
+    {"model", CONFIG_STRING, BOTH, NULL, NULL, 0, 0, "name of the model, as the server knows it"},
     {"model.default", CONFIG_STRING, CONFIG_PERSONALITY, NULL, NULL, 0, 0, "the same"},
-    {"baseUrl", CONFIG_STRING, BOTH, NULL, NULL, 0, 0, "where that server is, if elsewhere"},
+    {"baseUrl", CONFIG_STRING, BOTH, NULL, NULL, 0, 0, "URL of the server, if not the default"},
     {"apiKey", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "key of the provider; better kept in keys.yaml, by ethos setup"},
+     "key of the provider; better stored in keys.yaml, by ethos setup"},
     {"model.wire", CONFIG_CHOICE, BOTH, NULL, "openai-chat|anthropic|ollama", 0, 0,
      "the protocol of the server, if not the provider's usual one"},
     {"model.window", CONFIG_INTEGER, BOTH, NULL, NULL, 1024, 100000000,
-     "tokens of the context window, where the server does not tell"},
-    {"model.maxTokens", CONFIG_INTEGER, BOTH, NULL, NULL, 1, 10000000, "tokens of one answer"},
+     "tokens of the context window, if the server does not report it"},
+    {"model.maxTokens", CONFIG_INTEGER, BOTH, NULL, NULL, 1, 10000000,
+     "maximum tokens of one answer"},
     {"model.numCtx", CONFIG_INTEGER, BOTH, NULL, NULL, 1024, 100000000,
-     "tokens of the context window that Ollama is asked for"},
-    {"model.priceInput", CONFIG_STRING, BOTH, NULL, NULL, 0, 0,
-     "USD per million tokens that are sent"},
-    {"model.priceOutput", CONFIG_STRING, BOTH, NULL, NULL, 0, 0,
-     "USD per million tokens that are answered"},
+     "context window in tokens to request from Ollama"},
+    {"model.priceInput", CONFIG_STRING, BOTH, NULL, NULL, 0, 0, "USD per million input tokens"},
+    {"model.priceOutput", CONFIG_STRING, BOTH, NULL, NULL, 0, 0, "USD per million output tokens"},
     {"model.caFile", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
      "certificates to trust instead of the system's"},
     {"model.allowHttp", CONFIG_LIST, CONFIG_HOME, NULL, NULL, 0, 0,
-     "other hosts that may be asked without TLS"},
+     "other hosts that may be used without TLS"},
     {"model.connectSeconds", CONFIG_INTEGER, CONFIG_HOME, NULL, NULL, 1, 3600,
      "seconds to connect (default: 10)"},
     {"model.firstByteSeconds", CONFIG_INTEGER, CONFIG_HOME, NULL, NULL, 1, 86400,
@@ -133,23 +134,23 @@ const struct config_option config_options[] = {
     {"model.idleSeconds", CONFIG_INTEGER, CONFIG_HOME, NULL, NULL, 1, 86400,
      "seconds of silence in an answer (default: 120)"},
     {"agent.maxSteps", CONFIG_INTEGER, CONFIG_HOME, "50", NULL, 1, 1000,
-     "answers of one turn, each followed by tools"},
+     "maximum answers in one turn, each followed by tools"},
     {"chat.wrap", CONFIG_CHOICE, CONFIG_HOME, "words", "words|off", 0, 0,
      "how ethos chat wraps the text of answers: at words, or as the terminal does"},
     {"chat.plain", CONFIG_SWITCH, CONFIG_HOME, "off", NULL, 0, 0,
      "whether ethos chat works line by line, without moving the cursor"},
     {"chat.bell", CONFIG_SWITCH, CONFIG_HOME, "on", NULL, 0, 0,
-     "whether ethos chat rings when an answer is there"},
+     "whether ethos chat rings the bell when an answer is complete"},
     {"chat.title", CONFIG_SWITCH, CONFIG_HOME, "off", NULL, 0, 0,
-     "whether ethos chat gives the terminal's window a title"},
+     "whether ethos chat sets the title of the terminal window"},
     {"channels.telegram.enabled", CONFIG_SWITCH, CONFIG_HOME, "off", NULL, 0, 0,
      "whether ethos gateway answers on Telegram"},
     {"channels.telegram.apiRoot", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "address of a Bot API server of your own"},
+     "URL of your own Bot API server"},
     {"channels.telegram.personality", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "who answers in conversations that begin there"},
+     "personality that answers in conversations that begin there"},
     {"channels.telegram.workspace", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "the folder whose memory is used there; none otherwise"},
+     "folder whose memory is used there (default: none)"},
     {"channels.telegram.tools", CONFIG_CHOICE, CONFIG_HOME, "memory", "memory|files", 0, 0,
      "tools of the model there: memory alone, or reading the workspace's files as well"},
     {"channels.telegram.groups", CONFIG_LIST, CONFIG_HOME, NULL, NULL, 0, 0,
@@ -157,35 +158,35 @@ const struct config_option config_options[] = {
     {"channels.telegram.groupMemory", CONFIG_SWITCH, CONFIG_HOME, "off", NULL, 0, 0,
      "whether those who may use memory have it in groups, too"},
     {"channels.email.enabled", CONFIG_SWITCH, CONFIG_HOME, "off", NULL, 0, 0,
-     "whether ethos gateway answers mails"},
+     "whether ethos gateway answers emails"},
     {"channels.email.imap", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "where mails arrive: imaps://HOST"},
+     "server for incoming emails: imaps://HOST"},
     {"channels.email.smtp", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "where mails are sent: smtps://HOST, or smtp://HOST:587"},
+     "server for outgoing emails: smtps://HOST, or smtp://HOST:587"},
     {"channels.email.user", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "name of the account on both servers"},
+     "account name on both servers"},
     {"channels.email.from", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "address that answers come from; otherwise the user"},
+     "sender address of answers (default: the user)"},
     {"channels.email.authserv", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "whose Authentication-Results say who a mail is from; without it nobody is answered"},
+     "host whose Authentication-Results identify senders; required to answer anybody"},
     {"channels.email.personality", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "who answers in conversations that begin there"},
+     "personality that answers in conversations that begin there"},
     {"channels.email.workspace", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "the folder whose memory is used there; none otherwise"},
+     "folder whose memory is used there (default: none)"},
     {"channels.email.tools", CONFIG_CHOICE, CONFIG_HOME, "memory", "memory|files", 0, 0,
      "tools of the model there: memory alone, or reading the workspace's files as well"},
     {"channels.slack.enabled", CONFIG_SWITCH, CONFIG_HOME, "off", NULL, 0, 0,
      "whether ethos gateway answers on Slack"},
     {"channels.slack.apiRoot", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "address of a server that speaks the API of Slack"},
+     "URL of a server with the Slack API"},
     {"channels.slack.events", CONFIG_SWITCH, CONFIG_HOME, "off", NULL, 0, 0,
-     "whether events are taken over HTTP, too (Events API)"},
+     "whether events also arrive over HTTP (Events API)"},
     {"channels.slack.eventsPort", CONFIG_INTEGER, CONFIG_HOME, "3100", NULL, 1, 65535,
-     "the port of this machine on which they are taken"},
+     "local port for these events"},
     {"channels.slack.personality", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "who answers in conversations that begin there"},
+     "personality that answers in conversations that begin there"},
     {"channels.slack.workspace", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "the folder whose memory is used there; none otherwise"},
+     "folder whose memory is used there (default: none)"},
     {"channels.slack.tools", CONFIG_CHOICE, CONFIG_HOME, "memory", "memory|files", 0, 0,
      "tools of the model there: memory alone, or reading the workspace's files as well"},
     {"channels.slack.groups", CONFIG_LIST, CONFIG_HOME, NULL, NULL, 0, 0,
@@ -195,11 +196,11 @@ const struct config_option config_options[] = {
     {"channels.discord.enabled", CONFIG_SWITCH, CONFIG_HOME, "off", NULL, 0, 0,
      "whether ethos gateway answers on Discord"},
     {"channels.discord.apiRoot", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "address of a server that speaks the API of Discord"},
+     "URL of a server with the Discord API"},
     {"channels.discord.personality", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "who answers in conversations that begin there"},
+     "personality that answers in conversations that begin there"},
     {"channels.discord.workspace", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0,
-     "the folder whose memory is used there; none otherwise"},
+     "folder whose memory is used there (default: none)"},
     {"channels.discord.tools", CONFIG_CHOICE, CONFIG_HOME, "memory", "memory|files", 0, 0,
      "tools of the model there: memory alone, or reading the workspace's files as well"},
     {"channels.discord.groups", CONFIG_LIST, CONFIG_HOME, NULL, NULL, 0, 0,
@@ -238,14 +239,14 @@ static bool parse_integer(const char *value, int64_t *out)
     char *end;
     errno = 0;
     long long number = strtoll(value, &end, 10);
-    bool plain = *value == '-' || (*value >= '0' && *value <= '9'); // strtoll passes over blanks
+    bool plain = *value == '-' || (*value >= '0' && *value <= '9'); // strtoll skips blanks
     if (errno || !plain || end == value || *end)
         return false;
     *out = number;
     return true;
 }
 
-/* -1 when the word is neither. */
+/* -1 if it is neither. */
 static int parse_switch(const char *value)
 {
     if (choice_has("on|true|yes|1", view_str(value)))
@@ -253,7 +254,7 @@ static int parse_switch(const char *value)
     return choice_has("off|false|no|0", view_str(value)) ? 0 : -1;
 }
 
-/* What a permission means must not depend on the current directory. */
+/* The meaning of a permission must not depend on the current directory. */
 static int check_paths(const char *what, const char *value, struct ethos_error *error)
 {
     for (const char *at = value; *at; at += *at == ',') {
@@ -263,7 +264,7 @@ static int check_paths(const char *what, const char *value, struct ethos_error *
             return err_hint(error,
                             err_set(error, ETHOS_INVALID, "%s: '%.*s' is not an absolute path",
                                     what, (int)size, at),
-                            "begin it with /");
+                            "start it with /");
         at += size;
     }
     return ETHOS_OK;
@@ -313,7 +314,10 @@ static bool is_empty_block(const struct yaml_pair *pair)
     return false;
 }
 
-/* What an unknown key was meant to be, if that says where memory is; "" for another below "memory.". */
+/*
+ * The known key that an unknown one probably means, if it says where memory is; "" for another
+ * below "memory.".
+ */
 static const char *meant_place(const char *key)
 {
     struct ethos_view name = view_str(key);
@@ -323,7 +327,7 @@ static const char *meant_place(const char *key)
     return nearest_slip(view_of(key, strcspn(key, ".")), VIEW("memory")) ? "" : NULL;
 }
 
-/* Other unknown keys are kept: they may be of another program, or of a later version. */
+/* Other unknown keys are preserved: they may belong to another program or a later version. */
 static int check_unknown(const struct yaml_pair *pair, const char *name, unsigned where,
                          struct ethos_error *error)
 {
@@ -334,8 +338,8 @@ static int check_unknown(const struct yaml_pair *pair, const char *name, unsigne
                        pair->key);
     const char *means = *meant ? meant : "memory.provider or memory.options.NAME";
     if (where & CONFIG_HOME)
-        return err_hint(error, code, "did you mean %s? To take it out: ethos config unset %s",
-                        means, pair->key);
+        return err_hint(error, code, "did you mean %s? To remove it: ethos config unset %s", means,
+                        pair->key);
     return err_hint(error, code, "did you mean %s?", means);
 }
 
@@ -368,8 +372,8 @@ static int parse_text(struct ethos_view text, const char *name, struct arena *ar
 static int parse_file(struct config *self, const char *name, unsigned where, struct ethos_view text,
                       struct ethos_error *error)
 {
-    int code = parse_text(text, name, &self->arena, &self->table, error);
-    return code == ETHOS_OK ? check_table(self, name, where, error) : code;
+    TRY(parse_text(text, name, &self->arena, &self->table, error));
+    return check_table(self, name, where, error);
 }
 
 int config_load(struct config *self, int dir, const char *name, unsigned where,
@@ -430,7 +434,7 @@ bool config_is_vector(const struct config *home, const struct config *personalit
     return strcmp(config_get(home, personality, PROVIDER), VECTOR_NAME) == 0;
 }
 
-/* Of one file: what it says where memory is, or NULL. */
+/* The backend that one file configures, or NULL. */
 static const char *own_backend(const struct config *self)
 {
     const char *name = config_own(self, PROVIDER);
@@ -510,7 +514,7 @@ static void drop_line(struct ethos_view text, const struct yaml_pair *pair, stru
     str_add(out, end ? view_from(text, (size_t)(end - text.data) + 1) : VIEW(""));
 }
 
-/* Names of blocks that a line was taken out of and that have nothing left. */
+/* Removes names of blocks that have become empty. */
 static size_t count_emptied(const struct yaml_table *before, const struct yaml_table *after,
                             const char *key)
 {
@@ -542,7 +546,9 @@ static bool same_pairs(const struct yaml_table *before, const struct yaml_table 
     return after->count == kept + 1 && now && strcmp(now, value) == 0;
 }
 
-/* What the new text says: exactly the one change. Not every file can be changed by one line. */
+/*
+ * Checks that the new text makes exactly the one change. Not every file can be changed by one line.
+ */
 static int check_edit(struct ethos_view text, const char *what, const char *key, const char *value,
                       struct arena *arena, const struct yaml_table *before,
                       struct ethos_error *error)
@@ -551,15 +557,15 @@ static int check_edit(struct ethos_view text, const char *what, const char *key,
     int code = yaml_parse(text, what, arena, &after, error);
     if (code == ETHOS_NOMEM || (code == ETHOS_OK && same_pairs(before, &after, key, value)))
         return code;
-    code = err_set(error, ETHOS_UNSUPPORTED, "%s: %s cannot be set in a file of this form", what,
-                   key);
+    code = err_set(error, ETHOS_UNSUPPORTED, "%s: %s cannot be set in a file with this structure",
+                   what, key);
     return err_hint(error, code, "edit the file by hand");
 }
 
 int config_edit(struct ethos_view text, const char *what, const char *key, const char *value,
                 struct str *out, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct yaml_table table;
     arena_init(&arena);
     int code = parse_text(text, what, &arena, &table, error);
@@ -583,6 +589,5 @@ int config_edit(struct ethos_view text, const char *what, const char *key, const
         code = err_nomem(error);
     if (code == ETHOS_OK)
         code = check_edit(str_view(out), what, key, value, &arena, &table, error);
-    arena_release(&arena);
     return code;
 }

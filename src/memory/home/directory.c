@@ -1,5 +1,5 @@
 /*
- * directory.c: the home directory and the small files in it that are not memory.
+ * directory.c: the home directory and its small files: configuration, maps, records and locks.
  */
 #include "memory/home/directory.h"
 
@@ -22,7 +22,7 @@
 
 #define PATH_LIMIT 4096 /* bytes */
 #define LOCK_FOLDER ".mem"
-#define FOLDER_ATTEMPTS 16 /* at a folder that somebody removes meanwhile */
+#define FOLDER_ATTEMPTS 16 /* retries while somebody removes the folder */
 
 static const char *env_value(const char *name)
 {
@@ -55,7 +55,7 @@ static int make_absolute(struct str *path, const char *given)
 
 int home_path(const char *given, char **out_path, struct ethos_error *error)
 {
-    struct str path;
+    CLEANUP_STR struct str path;
     str_init(&path, PATH_LIMIT);
     const char *chosen = given ? given : env_value("ETHOS_HOME");
     if (!chosen)
@@ -79,11 +79,10 @@ int home_path(const char *given, char **out_path, struct ethos_error *error)
         code = err_set(error, str_code(&path), "home: the path is too long");
     if (code == ETHOS_OK && !(*out_path = str_steal(&path, NULL)))
         code = err_nomem(error);
-    str_release(&path);
     return code;
 }
 
-/* Whoever can write a directory of the home decides what the agent believes. */
+/* Whoever can write to a directory of the home decides what the agent believes. */
 static int check_private(int dir, const char *path, struct ethos_error *error)
 {
     struct stat info;
@@ -173,7 +172,7 @@ void home_record_name(const char *kind, const char *scope, char out[HOME_RECORD_
         *colon = '-';
 }
 
-/* Opens dir/folder ("" is dir itself), made when missing. -1 and errno. */
+/* Opens dir/folder ("" is dir itself), creating it if missing. -1 and errno on failure. */
 static int open_or_make_folder(int dir, const char *folder, bool *out_made)
 {
     const int flags = O_RDONLY | O_DIRECTORY;
@@ -181,7 +180,7 @@ static int open_or_make_folder(int dir, const char *folder, bool *out_made)
     *out_made = fd < 0 && errno == ENOENT;
     if (!*out_made)
         return fd;
-    // somebody whose write failed may remove what they made, between the two
+    // another process may remove the folder it created after a failed write, between the two
     for (int i = 0; fd < 0 && errno == ENOENT && i < FOLDER_ATTEMPTS; i++)
         fd = os_mkdirs(dir, folder) == 0 ? os_open_beneath(dir, folder, flags, 0) : -1;
     return fd;
@@ -199,7 +198,7 @@ int home_replace(int dir, const char *folder_name, const char *name, struct etho
     if (folder >= 0)
         os_close(folder);
     if (code != ETHOS_OK && made)
-        os_unlinkat(dir, folder_name, AT_REMOVEDIR); // unless something is in it by now
+        os_unlinkat(dir, folder_name, AT_REMOVEDIR); // unless it contains something by now
     return code;
 }
 

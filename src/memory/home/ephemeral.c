@@ -1,5 +1,5 @@
 /*
- * ephemeral.c: a private directory for memory that is thrown away.
+ * ephemeral.c: creates and removes the temporary directory of ephemeral memory.
  */
 #include "memory/home/ephemeral.h"
 

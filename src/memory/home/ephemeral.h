@@ -1,15 +1,15 @@
 /*
- * ephemeral.h: a private directory for memory that is thrown away.
+ * ephemeral.h: the temporary directory of ephemeral memory.
  */
 #ifndef ETHOS_MEMORY_HOME_EPHEMERAL_H
 #define ETHOS_MEMORY_HOME_EPHEMERAL_H
 
 #include <ethos/types.h>
 
-/* Makes $TMPDIR/ethos-ephemeral-XXXXXX (or /tmp), mode 0700. Free the path with free(). */
+/* Creates $TMPDIR/ethos-ephemeral-XXXXXX (or /tmp), mode 0700. Free the path with free(). */
 int ephemeral_make(char **out_path, struct ethos_error *error);
 
-/* Removes the directory and everything in it; never follows a symbolic link. */
+/* Removes the directory and its contents; never follows a symbolic link. */
 void ephemeral_remove(const char *path);
 
 #endif

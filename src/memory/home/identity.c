@@ -1,5 +1,5 @@
 /*
- * identity.c: who is speaking: (platform, platformUserId) to user id.
+ * identity.c: maps (platform, platformUserId) to a user id.
  */
 #include "memory/home/identity.h"
 
@@ -27,20 +27,18 @@
 #define FOLDER "users"
 #define NAME "identity-map.json"
 #define DERIVED_SIZE 12       /* hex digits of a derived id */
-#define PEOPLE_MAX 64         /* of a home that may be one person's */
+#define PEOPLE_MAX 64         /* of a home that may belong to one person */
 #define PLATFORM_USER_MAX 512 /* bytes */
-#define PASSWD_LIMIT 1048576  /* bytes of /etc/passwd that are looked at */
+#define PASSWD_LIMIT 1048576  /* bytes of /etc/passwd that are read */
 #define PASSWD_STRINGS 4096   /* bytes of one entry */
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* Reads one version of the map. ETHOS_NOTFOUND when absent, ETHOS_CORRUPT when it is not an array. */
+/* Reads one version of the map. ETHOS_NOTFOUND if absent, ETHOS_CORRUPT if it is not an array. */
 static int load_file(int dir, const char *name, json_t **out, struct ethos_error *error)
 {
     json_t *value;
-    int code = home_read_json(dir, name, &value, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(home_read_json(dir, name, &value, error));
     if (!json_is_array(value)) {
         json_decref(value);
         return err_set(error, ETHOS_CORRUPT, "%s: not a JSON array", name);
@@ -96,7 +94,7 @@ static bool entry_is(const json_t *entry, const char *platform, const char *plat
            view_eq_str(json_view(entry, "platformUserId"), platform_user);
 }
 
-/* The first entry of a pair that carries a usable id, or NULL. */
+/* The first entry of a pair that has a valid id, or NULL. */
 static json_t *find_pair_entry(const json_t *entries, const char *platform,
                                const char *platform_user)
 {
@@ -133,7 +131,7 @@ static int check_pair(const char *platform, const char *platform_user, struct et
     return ETHOS_OK;
 }
 
-/* The pair is checked. */
+/* The pair is already checked. */
 static void hash_pair(const char *platform, const char *platform_user, char out[HASH_HEX_SIZE])
 {
     char pair[ETHOS_MAX_ID + 1 + PLATFORM_USER_MAX + 1];
@@ -147,9 +145,7 @@ int identity_resolve(const struct identity_map *self, const char *platform,
                      const char *platform_user, char out_user[ETHOS_MAX_ID + 1], bool *out_known,
                      struct ethos_error *error)
 {
-    int code = check_pair(platform, platform_user, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_pair(platform, platform_user, error));
     const json_t *entry = find_pair_entry(self->entries, platform, platform_user);
     if (entry) {
         struct ethos_view user = json_view(entry, "userId");
@@ -167,9 +163,7 @@ int identity_derive(const struct identity_map *self, const char *platform,
                     struct ethos_error *error)
 {
     char hex[HASH_HEX_SIZE];
-    int code = check_pair(platform, platform_user, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_pair(platform, platform_user, error));
     hash_pair(platform, platform_user, hex);
     for (size_t at = 0; at + DERIVED_SIZE < HASH_HEX_SIZE; at += DERIVED_SIZE) {
         struct ethos_view user = view_of(hex + at, DERIVED_SIZE);
@@ -191,7 +185,7 @@ bool identity_alone(const struct identity_map *self, const char *user, const cha
 
 /* ---- the one person of a home ---------------------------------------------------------------- */
 
-/* People who may be whoever is at the machine now. */
+/* People who may be the user of this machine. */
 struct candidates {
     const json_t *entries;
     int users; /* descriptor of the folder */
@@ -306,7 +300,7 @@ static bool is_derived(const char *user)
     return strlen(user) == DERIVED_SIZE && strspn(user, "0123456789abcdef") == DERIVED_SIZE;
 }
 
-/* Whether an identity of a channel is this user; *out_login: one of the logins that are, or NULL. */
+/* Whether an identity of a channel is this user; *out_login: one of the user's logins, or NULL. */
 static bool has_channel(const json_t *entries, const char *user, const char **out_login)
 {
     size_t index;
@@ -338,7 +332,7 @@ static void visit_profile(struct unreached *self, const char *name)
 int identity_unreached(const struct identity_map *self, int dir, const char *user,
                        identity_person_fn *each, void *arg)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct unreached found = {.map = self, .each = each, .arg = arg};
     arena_init(&arena);
     int code = identity_ids(self, user, &arena, &found.own, &found.own_count, NULL);
@@ -348,12 +342,11 @@ int identity_unreached(const struct identity_map *self, int dir, const char *use
     struct dir_names names = {0};
     if (found.users >= 0) {
         if (dir_names(found.users, &arena, PEOPLE_MAX, &names) ==
-            0) // in byte order, wherever they lie
+            0) // in byte order, whatever the directory order
             for (size_t i = 0; i < names.count; i++)
                 visit_profile(&found, names.list[i]);
         os_close(found.users);
     }
-    arena_release(&arena);
     return code;
 }
 
@@ -380,7 +373,7 @@ static int make_identity_entry(const struct identity_record *record, json_t **ou
     return ETHOS_OK;
 }
 
-/* Changes entries in memory; *out_changed tells whether anything did. */
+/* Changes entries in memory; *out_changed says whether anything changed. */
 static int set_identity_entry(json_t *entries, const struct identity_record *record,
                               bool *out_changed, struct ethos_error *error)
 {
@@ -409,17 +402,17 @@ static int map_text(const json_t *entries, struct str *out, struct ethos_error *
                : err_set(error, str_code(out), "%s: too large", IDENTITY_FILE);
 }
 
-/* Both get the same text, the .bak first: when it cannot be written, the map stays as it is. */
+/* Writes the same text to both files, the .bak first: if that fails, the map stays as it is. */
 static int save_identity_map(int dir, struct ethos_view text, struct ethos_error *error)
 {
-    int code = home_replace(dir, FOLDER, NAME ".bak", text, error);
-    return code == ETHOS_OK ? home_replace(dir, FOLDER, NAME, text, error) : code;
+    TRY(home_replace(dir, FOLDER, NAME ".bak", text, error));
+    return home_replace(dir, FOLDER, NAME, text, error);
 }
 
 static int save_or_preview(int dir, const json_t *entries, struct str *preview,
                            struct ethos_error *error)
 {
-    struct str old, text;
+    CLEANUP_STR struct str old, text;
     str_init(&old, ETHOS_MAX_MAP_BYTES + 1);
     str_init(&text, ETHOS_MAX_MAP_BYTES);
     int code = home_read(dir, IDENTITY_FILE, ETHOS_MAX_MAP_BYTES, &old, NULL, error);
@@ -429,14 +422,12 @@ static int save_or_preview(int dir, const json_t *entries, struct str *preview,
         code = save_identity_map(dir, str_view(&text), error);
     else if (code == ETHOS_OK && diff_unified(str_view(&old), str_view(&text), NAME, preview))
         code = err_nomem(error);
-    str_release(&old);
-    str_release(&text);
     return code;
 }
 
 /*
- * Who is linked to the person at this machine takes an id that so far was only derived; without an
- * entry of their own that person would find it taken.
+ * Linking an identity to the user of this machine uses an id that so far was only derived; without
+ * an entry of their own that user would find it taken.
  */
 static int record_local_person(const struct identity_map *map, const struct identity_record *record,
                                struct ethos_error *error)
@@ -484,15 +475,13 @@ int identity_record(int dir, const char *platform, const char *platform_user, co
     if (code != ETHOS_OK || preview)
         return code == ETHOS_OK ? record_locked(dir, &record, preview, error) : code;
     int lock;
-    code = home_lock(dir, NAME, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(home_lock(dir, NAME, &lock, error));
     code = record_locked(dir, &record, NULL, error);
     os_close(lock);
     return code;
 }
 
-/* The first free name for what is moved aside. */
+/* The first free name for a file that is moved aside. */
 static void name_aside(int dir, int64_t now_ms, char *out, size_t size)
 {
     struct stat info;
@@ -501,11 +490,11 @@ static void name_aside(int dir, int64_t now_ms, char *out, size_t size)
     while (os_fstatat(dir, out, &info, AT_SYMLINK_NOFOLLOW) == 0);
 }
 
-/* The good map is written under the name for the damaged one; then the two change places at once. */
+/* Writes the good map under the name for the damaged one; then the two are exchanged atomically. */
 static int swap_aside(int dir, struct ethos_view text, int64_t now_ms, struct ethos_error *error)
 {
     char aside[128];
-    int folder = os_open_beneath(dir, FOLDER, O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int folder = os_open_beneath(dir, FOLDER, O_RDONLY | O_DIRECTORY, 0);
     if (folder < 0)
         return err_errno(error, errno, FOLDER);
     name_aside(folder, now_ms, aside, sizeof aside);
@@ -516,7 +505,6 @@ static int swap_aside(int dir, struct ethos_view text, int64_t now_ms, struct et
         os_unlinkat(folder, aside, 0);
     else if (os_fsync(folder) != 0)
         code = err_errno(error, errno, IDENTITY_FILE);
-    os_close(folder);
     return code;
 }
 
@@ -540,10 +528,8 @@ static int repair_locked(int dir, int64_t now_ms, struct ethos_error *error)
 int identity_repair(int dir, int64_t now_ms, struct ethos_error *error)
 {
     int lock;
-    int code = home_lock(dir, NAME, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = repair_locked(dir, now_ms, error);
+    TRY(home_lock(dir, NAME, &lock, error));
+    int code = repair_locked(dir, now_ms, error);
     os_close(lock);
     return code;
 }
@@ -572,12 +558,12 @@ static bool passwd_name(struct ethos_view text, uid_t uid, struct ethos_view *ou
 }
 
 /*
- * /etc/passwd first: the name service behind getpwuid loads libraries, which a program that starts
- * on every prompt cannot afford.
+ * Reads /etc/passwd first: the name service behind getpwuid loads libraries, which is too slow for
+ * a program that runs at every prompt.
  */
 void identity_login(char *out, size_t size)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     struct ethos_view name;
     uid_t uid = geteuid();
     str_init(&text, PASSWD_LIMIT + 1);
@@ -589,7 +575,7 @@ void identity_login(char *out, size_t size)
     if (found) {
         snprintf(out, size, "%.*s", VIEW_ARG(name));
     } else {
-        char strings[PASSWD_STRINGS]; // handles of several threads may ask at once
+        char strings[PASSWD_STRINGS]; // handles of several threads may call at once
         struct passwd entry, *known = NULL;
         if (getpwuid_r(uid, &entry, strings, sizeof strings, &known) == 0 && known &&
             *known->pw_name)
@@ -597,5 +583,4 @@ void identity_login(char *out, size_t size)
         else
             snprintf(out, size, "%u", (unsigned)uid);
     }
-    str_release(&text);
 }

@@ -1,5 +1,5 @@
 /*
- * secrets.c: settings that nobody else may see.
+ * secrets.c: checks the settings of a backend and reads the secrets they name.
  */
 #include "memory/home/secrets.h"
 
@@ -25,7 +25,7 @@ static const char *const sources[] = {[DIRECT] = "", [FROM_FILE] = "File", [FROM
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* The option that a name stands for, and how; NULL: none. */
+/* The option that a name means, and its variant; NULL: none. */
 static const struct ethos_option *find_option(const struct ethos_option *options, const char *name,
                                               enum secret_source *out_source)
 {
@@ -47,7 +47,7 @@ static const struct ethos_option *find_option(const struct ethos_option *options
 #define MAX_NAMES 96
 #define NAME_SIZE 48
 
-/* As they are written: a secret has three. */
+/* All names that may be set: a secret has three. */
 static size_t add_option_names(const struct ethos_option *options, char names[MAX_NAMES][NAME_SIZE],
                                size_t count)
 {
@@ -70,7 +70,7 @@ static int unknown_option(const struct ethos_option *options, const struct ethos
     const char *nearest = nearest_name(name, list);
     int code = err_set(error, ETHOS_INVALID, "unknown option: " PREFIX "%s", name);
     return nearest ? err_hint(error, code, "did you mean " PREFIX "%s?", nearest)
-                   : err_hint(error, code, "the backend has none of that name: leave it out");
+                   : err_hint(error, code, "this backend does not have this option: remove it");
 }
 
 static int check_value(const struct ethos_option *option, const char *value,
@@ -93,7 +93,8 @@ static int check_value(const struct ethos_option *option, const char *value,
 
 static int refuse_exposed(const char *name, struct ethos_error *error)
 {
-    int code = err_set(error, ETHOS_DENIED, PREFIX "%s: others may read it where it stands", name);
+    int code = err_set(error, ETHOS_DENIED, PREFIX "%s: others may read the file that contains it",
+                       name);
     return err_hint(error, code, "chmod 600 the file, or name a file or a variable: %sFile, %sEnv",
                     name, name);
 }
@@ -112,7 +113,7 @@ static int check_file(int fd, const char *path, struct ethos_error *error)
     return err_hint(error, code, "chmod 600 %s, and own it", path);
 }
 
-/* The text of the file, without the end of its last line. */
+/* The text of the file, without the newline at its end. */
 static int read_secret_text(int fd, const char *path, char *out, struct ethos_error *error)
 {
     size_t size = 0;
@@ -141,14 +142,11 @@ static int read_secret_file(const char *home, const char *name, char *out,
     if (snprintf(path, sizeof path, "%s%s%s", absolute ? "" : home, absolute ? "" : "/", name) >=
         (int)sizeof path)
         return err_set(error, ETHOS_LIMIT, "%s: the path is too long", name);
-    int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    CLEANUP_FD int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return err_errno(error, errno, path);
-    int code = check_file(fd, path, error);
-    if (code == ETHOS_OK)
-        code = read_secret_text(fd, path, out, error);
-    os_close(fd);
-    return code;
+    TRY(check_file(fd, path, error));
+    return read_secret_text(fd, path, out, error);
 }
 
 static int read_variable(const char *option, const char *name, char *out, struct ethos_error *error)
@@ -171,7 +169,7 @@ static int find_twice(const struct secrets *self, const char *name, struct ethos
 {
     for (size_t i = 0; i < self->count; i++)
         if (strcmp(self->settings[i].name, name) == 0)
-            return err_set(error, ETHOS_INVALID, PREFIX "%s: given in two ways", name);
+            return err_set(error, ETHOS_INVALID, PREFIX "%s: set in two ways", name);
     return ETHOS_OK;
 }
 
@@ -186,7 +184,7 @@ int secrets_check(const struct ethos_option *options, const struct ethos_option 
                   : unknown_option(options, also, setting->name, error);
 }
 
-/* Which setting led to what is wrong. */
+/* Names the setting that caused the error. */
 static int blame_setting(const char *name, int code, struct ethos_error *error)
 {
     struct ethos_error why = {0};
@@ -256,7 +254,7 @@ void secrets_release(struct secrets *self)
 
 /* ---- showing --------------------------------------------------------------------------------- */
 
-/* Whether the last part of a key is a name that secrets have: apiKey, api_key, BOT-TOKEN. */
+/* Whether the last part of a key is a usual name of a secret: apiKey, api_key, BOT-TOKEN. */
 static bool looks_secret(const char *key)
 {
     static const char *const ends[] = {"password",    "passwd", "passphrase",
@@ -285,7 +283,7 @@ static bool is_secret(const struct ethos_option *options, const char *key)
     return (option && option->type == ETHOS_OPTION_SECRET) || looks_secret(key);
 }
 
-/* How much of text, which follows "://", is a user's name before a password; 0: there is none. */
+/* The length of the user name before a password in text, which follows "://"; 0: no password. */
 static size_t before_password(const char *text, size_t *out_password)
 {
     size_t place = strcspn(text, "/?# \t"), name = strcspn(text, ":");
@@ -296,7 +294,7 @@ static size_t before_password(const char *text, size_t *out_password)
     return name + 1;
 }
 
-/* A value as it is, but for passwords within: of a URL, and password=... */
+/* Appends a value without the passwords in it: of a URL, and password=... */
 static void mask_within(const char *value, struct str *out)
 {
     while (*value) {
@@ -316,7 +314,7 @@ static void mask_within(const char *value, struct str *out)
     }
 }
 
-/* The setting whose name comes next after a name; NULL: none does. */
+/* The setting with the next name in byte order; NULL: none. */
 static const struct ethos_setting *next_setting(const struct secrets_given *given, const char *name)
 {
     const struct ethos_setting *next = NULL;
@@ -337,7 +335,7 @@ int secrets_place(const struct ethos_option *options, const struct secrets_given
         const struct ethos_option *option = find_option(options, setting->name, &source);
         if (!option || option->type != ETHOS_OPTION_STRING || looks_secret(setting->name) ||
             (option->fallback && strcmp(option->fallback, setting->value) == 0))
-            continue; // the host's own are not in the table
+            continue; // the host's own options are not in the table
         str_printf(out, "%s=", setting->name);
         mask_within(setting->value, out);
         str_addc(out, '\n');

@@ -1,8 +1,10 @@
 /*
- * already_shown.c: what of a block a conversation has already, and whether that arrived.
+ * already_shown.c: decides which parts of a memory block a conversation already has, and whether
+ * they arrived.
  *
- * Written down is a hash of each line (core/agents/shown_lines.h). The text of what is gone, and whose changes those
- * were, comes from the history and from the agent's transcript.
+ * For each conversation a hash of every line that was sent is stored (core/agents/shown_lines.h).
+ * The text of removed lines, and who changed them, comes from the history and from the agent's
+ * transcript.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,28 +20,31 @@
 #include "memory/handle_internal.h"
 #include "memory/hooks/internal.h"
 
-#define WINDOW 262144        /* bytes of a transcript in which what was sent is looked for */
-#define RECENT_BYTES 4194304 /* of its end in which revisions are looked for */
-#define RECENT_CHANGES 64    /* of a file that are looked at */
+#define WINDOW 262144        /* bytes of a transcript that are searched for the sent lines */
+#define RECENT_BYTES 4194304 /* bytes at its end that are searched for revisions */
+#define RECENT_CHANGES 64    /* bytes of a file that are read */
 
 /* A conversation at an event. */
 struct shown_talk {
-    struct ethos_turn *turn; /* NULL: there is none, as memory cannot be read */
+    struct ethos_turn *turn; /* NULL: memory cannot be read */
     const struct hook *hook;
     struct arena arena;
-    struct shown had;         /* what is known of it */
-    bool known;               /* that is anything */
-    struct shown_lines lines; /* of the block as it is */
-    int transcript;           /* -1: there is none */
+    struct shown had;         /* what the conversation was sent */
+    bool known;               /* it was sent anything */
+    struct shown_lines lines; /* lines of the current block */
+    int transcript;           /* -1: not open */
     uint64_t size;            /* of the transcript */
 };
 
 /* ---- whether it arrived ---------------------------------------------------------------------- */
 
-/* As agents write it down: as JSON; those that mark what hooks say escape the marks in it. */
+/*
+ * Quotes a text as agents write it in transcripts: as JSON; agents that mark hook output escape
+ * those marks in it.
+ */
 static int add_quoted(const struct agent *agent, struct ethos_view text, struct str *out)
 {
-    struct str escaped;
+    CLEANUP_STR struct str escaped = {0};
     if (!agent->marks)
         return json_quote(text, out);
     str_init(&escaped, SIZE_MAX);
@@ -50,23 +55,19 @@ static int add_quoted(const struct agent *agent, struct ethos_view text, struct 
             str_adds(&escaped, "&gt;");
         else
             str_addc(&escaped, text.data[i]);
-    int code = str_code(&escaped) ? str_fail(out, str_code(&escaped))
-                                  : json_quote(str_view(&escaped), out);
-    str_release(&escaped);
-    return code;
+    return str_code(&escaped) ? str_fail(out, str_code(&escaped))
+                              : json_quote(str_view(&escaped), out);
 }
 
 static bool stands_in(struct ethos_view window, const struct agent *agent, struct ethos_view text)
 {
-    struct str quoted;
+    CLEANUP_STR struct str quoted;
     str_init(&quoted, SIZE_MAX);
-    bool found = add_quoted(agent, text, &quoted) == ETHOS_OK &&
-                 memmem(window.data, window.size, quoted.data + 1, quoted.size - 2); // no quotes
-    str_release(&quoted);
-    return found;
+    return add_quoted(agent, text, &quoted) == ETHOS_OK &&
+           memmem(window.data, window.size, quoted.data + 1, quoted.size - 2); // without quotes
 }
 
-/* The block as a whole when that was sent, else each line of it that was. */
+/* Whether the transcript has the block as a whole, if that was sent, else each sent line of it. */
 static bool stands_there(const struct shown_talk *self, struct ethos_view block,
                          struct ethos_view window)
 {
@@ -90,9 +91,9 @@ static bool is_there(const struct shown_talk *self, struct ethos_view block)
 }
 
 /*
- * Whether what was sent arrived. A start is another conversation's, unless it goes on with one: then the
- * transcript must show it. At a prompt, a transcript that should show it and does not is the proof that
- * it did not arrive.
+ * Whether what was sent arrived. A start belongs to a new conversation unless it resumes one: then
+ * the transcript must contain it. At a prompt, a transcript that lacks what it should contain
+ * proves that it did not arrive.
  */
 static bool has_arrived(const struct shown_talk *self, struct ethos_view block)
 {
@@ -157,11 +158,14 @@ static int read_past(struct shown_talk *self, struct shown_past *out)
     return code;
 }
 
-/* Puts what changed in the place of the block. part: some memory could not be read, nothing is gone. */
+/*
+ * Replaces the block by its changes. part: some memory could not be read, so nothing counts as
+ * removed.
+ */
 static int replace_by_changes(struct shown_talk *self, bool part, struct str *block,
                               struct shown *next)
 {
-    struct str gone, text;
+    CLEANUP_STR struct str gone, text;
     struct shown_past past = {.gone = &gone};
     str_init(&gone, ETHOS_MAX_STORE_BYTES);
     str_init(&text, SIZE_MAX);
@@ -178,8 +182,6 @@ static int replace_by_changes(struct shown_talk *self, bool part, struct str *bl
         code = shown_add(&next->sent, &self->arena, str_view(&text));
     str_clear(block);
     str_add(block, str_view(&text));
-    str_release(&gone);
-    str_release(&text);
     return code == ETHOS_OK ? str_code(block) : code;
 }
 
@@ -215,15 +217,13 @@ static void close_talk(struct shown_talk *self)
 
 static bool save_shown(struct ethos *ethos, const struct shown_talk *self, const struct shown *next)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
-    bool saved = shown_print(next, &text) == ETHOS_OK &&
-                 hooks_state_write(ethos, self->hook, HOOKS_SHOWN, str_view(&text));
-    str_release(&text);
-    return saved;
+    return shown_print(next, &text) == ETHOS_OK &&
+           hooks_state_write(ethos, self->hook, HOOKS_SHOWN, str_view(&text));
 }
 
-/* What is told of a block, and what is known of the conversation then. */
+/* Chooses what to send of a block, and records what the conversation then has. */
 static int choose_block(struct shown_talk *self, bool part, struct str *block, struct shown *next)
 {
     bool prompt = self->hook->event->action == AGENT_PROMPT;
@@ -264,7 +264,7 @@ int hooks_shown(struct ethos *ethos, struct ethos_turn *turn, const struct hook 
         uint64_t told = problem ? shown_hash(view_str(problem)) : 0;
         *out_tell_problem = told != 0 && told != next.problem;
         next.problem = told;
-        // what cannot be noted would be told with every prompt
+        // what cannot be recorded would be sent with every prompt
         if (code == ETHOS_OK && !save_shown(ethos, &self, &next) &&
             hook->event->action == AGENT_PROMPT)
             *out_tell_problem = false;

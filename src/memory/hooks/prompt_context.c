@@ -1,5 +1,6 @@
 /*
- * prompt_context.c: what the model is told. What of it the conversation has already: already_shown.c.
+ * prompt_context.c: what a hook sends to the model. already_shown.c leaves out what the
+ * conversation already has.
  */
 #include "memory/hooks/hooks.h"
 
@@ -31,7 +32,7 @@ static const char advice[] =
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
-/* What was recalled stands at the end of a block, and is no part of what a conversation has already. */
+/* Recalled passages are at the end of a block and are not recorded as sent. */
 static int split_block(const struct ethos_block *block, struct str *out, struct str *recalled)
 {
     struct ethos_view sections = view_of(block->text, block->size);
@@ -44,7 +45,10 @@ static int split_block(const struct ethos_block *block, struct str *out, struct 
     return str_code(out) ? str_code(out) : str_code(recalled);
 }
 
-/* Room for what is recalled is left at a start, too: what stands above is the same at each event. */
+/*
+ * Reserves space for recalled passages at a start, too, so that the block is the same at each
+ * event.
+ */
 static struct ethos_prefetch_options block_options(uint64_t room)
 {
     return (struct ethos_prefetch_options){.max_bytes = room,
@@ -87,9 +91,8 @@ static int add_paragraph(struct str *out, const char *text)
 }
 
 /*
- * Where an agent works, which is somewhere in the project: what it calls the place where the conversation
- * began, as a model may change the directory; else the directory, or the nearest above it that is there. NULL when
- * there is none.
+ * The folder an agent works in: what it calls the project, as a model may change the directory;
+ * else the current directory or its nearest existing parent. NULL if there is none.
  */
 static const char *find_folder(const struct hook *hook, char out[PATH_MAX])
 {
@@ -100,8 +103,9 @@ static const char *find_folder(const struct hook *hook, char out[PATH_MAX])
 }
 
 /*
- * What the person who set up the hook says counts, else where the agent works. One that is gone is
- * in the project of the nearest above it, if any: a work tree that was removed after its last turn may be in none.
+ * A folder set by whoever installed the hook takes precedence over the agent's. A folder that is
+ * gone belongs to the project of its nearest existing parent, if any: a work tree that was removed
+ * after its last turn may have none.
  */
 static int find_project(struct ethos *self, const struct hook *hook, struct workspace_place *place,
                         struct ethos_request *request, struct ethos_error *error)
@@ -124,7 +128,7 @@ static int find_project(struct ethos *self, const struct hook *hook, struct work
 
 #define MAX_SETTINGS 65536 /* bytes */
 
-/* False: there is no such file that can be read. */
+/* False: no such file can be read. */
 static bool read_settings(const char *folder, const char *name, struct str *out)
 {
     char path[PATH_MAX];
@@ -145,12 +149,12 @@ static bool is_top(const char *folder)
 }
 
 /*
- * Appends where the agent keeps its own memory of a folder, if that is the notes of a workspace. Its settings for one
- * project stand in the folder or above, in the top level of git at most.
+ * Appends where the agent keeps its own memory of a folder, if that is the notes of a workspace.
+ * Its project settings are in the folder or above, up to the git top level.
  */
 static int find_own_folder(const struct agent *agent, const char *folder, struct str *out)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     char path[PATH_MAX];
     const struct agent_file *file = agent->files;
     while (file->parts && file->parts != AGENT_OWN_MEMORY)
@@ -164,21 +168,19 @@ static int find_own_folder(const struct agent *agent, const char *folder, struct
             size--;
         path[size] = 0;
     }
-    int code = found ? agent_own_folder(agent, str_view(&text), out) : ETHOS_OK;
-    str_release(&text);
-    return code;
+    return found ? agent_own_folder(agent, str_view(&text), out) : ETHOS_OK;
 }
 
 /*
- * An agent whose own memory these notes are shows their index itself. Notes that it made without a line get one when
- * a conversation begins.
+ * An agent that uses these notes as its own memory shows their index itself. Its notes without an
+ * index line get one when a conversation begins.
  */
 static int leave_out_index(struct ethos_turn *turn, const struct hook *hook,
                            struct ethos_error *error)
 {
     const struct ethos_origin origin = {.actor = hook->agent->name, .via = "hook"};
     const struct ethos_sync_how how = {.origin = &origin};
-    struct str own;
+    CLEANUP_STR struct str own = {0};
     char *path = NULL;
     char nearest[PATH_MAX];
     const char *folder = find_folder(hook, nearest), *scope = turn->context.workspace_scope;
@@ -196,13 +198,12 @@ static int leave_out_index(struct ethos_turn *turn, const struct hook *hook,
             code = notes_list_new(turn, scope, &how, NULL);
     }
     free(path);
-    str_release(&own);
     return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
 }
 
 /*
  * A file that cannot be read is named: the model would take its absence for "nothing is known".
- * Memory that cannot be read at all is a problem, too, but not what is refused.
+ * Memory that cannot be read at all is reported, too, but not what access rules refuse.
  */
 static int add_memory(struct ethos *self, const struct ethos_request *given,
                       const struct hook *hook, size_t room, struct ethos_turn **out_turn,
@@ -228,7 +229,7 @@ static int add_memory(struct ethos *self, const struct ethos_request *given,
         code = leave_out_index(*out_turn, hook, error);
     if (code == ETHOS_OK)
         code = add_memory_block(*out_turn, room, out, recalled, out_unread, error);
-    if (code == ETHOS_OK && *out_unread != ETHOS_OK) { // room to say so
+    if (code == ETHOS_OK && *out_unread != ETHOS_OK) { // room for the report
         str_clear(out);
         str_clear(recalled);
         code = add_memory_block(*out_turn, room - ERROR_ROOM, out, recalled, out_unread, error);
@@ -241,7 +242,7 @@ static int add_memory(struct ethos *self, const struct ethos_request *given,
 }
 
 /*
- * What is not known to the conversation yet: the block, or what changed in it, what is wrong; then what the prompt
+ * What the conversation does not have yet: the block or its changes, problems, then what the prompt
  * recalls.
  */
 static int add_news(struct ethos *self, const struct ethos_request *request,

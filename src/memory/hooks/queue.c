@@ -1,5 +1,5 @@
 /*
- * queue.c: notes of what is to be recorded.
+ * queue.c: the queue of hook events to be recorded.
  */
 #include "memory/hooks/queue.h"
 
@@ -23,19 +23,17 @@
 
 #define FOLDER "spool"
 #define REFUSED "hooks/refused"
-#define LEFT_MS 60000 /* what is unfinished for so long was left behind */
-#define ATTEMPTS 64   /* at a folder that somebody removes meanwhile */
+#define LEFT_MS 60000 /* unfinished files of this age were left behind */
+#define ATTEMPTS 64   /* retries while somebody removes the folder */
 
 /*
- * The folder; ETHOS_NOTFOUND when there is none and create is false. We never remove it, but others
- * may, also between our mkdir and our open.
+ * Opens the folder; ETHOS_NOTFOUND if it does not exist and create is false. We never remove it,
+ * but others may, even between our mkdir and our open.
  */
 static int open_spool_folder(struct ethos *self, bool create, int *out, struct ethos_error *error)
 {
     int root;
-    int code = service_open_root(self, create, &root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_open_root(self, create, &root, error));
     if (root < 0)
         return err_set(error, ETHOS_NOTFOUND, FOLDER ": nothing is there");
     *out = os_open_beneath(root, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
@@ -44,7 +42,7 @@ static int open_spool_folder(struct ethos *self, bool create, int *out, struct e
             break;
         *out = os_open_beneath(root, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     }
-    code = *out >= 0 ? ETHOS_OK : err_errno(error, errno, FOLDER);
+    int code = *out >= 0 ? ETHOS_OK : err_errno(error, errno, FOLDER);
     os_close(root);
     return code;
 }
@@ -62,17 +60,15 @@ int spool_name(struct ethos *self, char out[SPOOL_NAME_SIZE])
 int spool_lock(struct ethos *self, int *out_lock, struct ethos_error *error)
 {
     int root;
-    int code = service_open_root(self, false, &root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_open_root(self, false, &root, error));
     if (root < 0)
         return err_set(error, ETHOS_NOTFOUND, FOLDER ": nothing is there");
-    code = home_lock_within(root, FOLDER, self->wait_ms, out_lock, error);
+    int code = home_lock_within(root, FOLDER, self->wait_ms, out_lock, error);
     os_close(root);
     return code;
 }
 
-/* A note is written beside its name first, so that nobody reads half of one. */
+/* Written under a temporary name, so that nobody reads half of it. */
 static int write_spool_file(int folder, const char *name, struct ethos_view text)
 {
     char beside[SPOOL_NAME_SIZE + 8];
@@ -109,15 +105,13 @@ int spool_write(struct ethos *self, const char *name, struct ethos_view text,
     }
 }
 
-int spool_set_aside(struct ethos *self, const char *name, struct ethos_error *error)
+int spool_sync(struct ethos *self, const char *name, struct ethos_error *error)
 {
     int folder;
-    int code = open_spool_folder(self, false, &folder, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(open_spool_folder(self, false, &folder, error));
     int fd = os_open_beneath(folder, name, O_RDONLY | O_NOFOLLOW, 0);
     bool kept = fd >= 0 && os_fsync(fd) == 0 && os_fsync(folder) == 0;
-    code = kept ? ETHOS_OK : err_errno(error, errno, FOLDER);
+    int code = kept ? ETHOS_OK : err_errno(error, errno, FOLDER);
     if (fd >= 0)
         os_close(fd);
     os_close(folder);
@@ -140,20 +134,18 @@ int spool_refuse(struct ethos *self, const char *name, const char *about, struct
 {
     char from[SPOOL_NAME_SIZE + sizeof FOLDER], to[32 + sizeof REFUSED], hash[HASH_HEX_SIZE];
     int root;
-    int code = service_open_root(self, true, &root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_open_root(self, true, &root, error));
     snprintf(from, sizeof from, FOLDER "/%s", name);
     hash_hex(view_str(about ? about : name), hash);
     snprintf(to, sizeof to, REFUSED "/%.16s.json", hash);
     bool moved = os_mkdirs(root, REFUSED) == 0 &&
                  (os_renameat(root, from, root, to, 0) == 0 || errno == ENOENT);
-    code = moved ? ETHOS_OK : err_errno(error, errno, name);
+    int code = moved ? ETHOS_OK : err_errno(error, errno, name);
     os_close(root);
     return code;
 }
 
-/* Half a note that somebody died over. */
+/* A half-written file of a process that died. */
 static void clear_left(struct ethos *self, int folder, const char *name)
 {
     struct stat info;
@@ -193,17 +185,15 @@ int spool_list(struct ethos *self, struct arena *arena, struct dir_names *out,
 int spool_read(struct ethos *self, const char *name, struct str *out, struct ethos_error *error)
 {
     int folder;
-    int code = open_spool_folder(self, false, &folder, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_read(folder, name, SPOOL_MAX_NOTE, out, NULL, error);
+    TRY(open_spool_folder(self, false, &folder, error));
+    int code = home_read(folder, name, SPOOL_MAX_NOTE, out, NULL, error);
     os_close(folder);
     return code;
 }
 
 void spool_count(struct ethos *self, size_t *out_waiting, size_t *out_refused)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct dir_names names = {0};
     int root = -1, folder = -1;
     arena_init(&arena);
@@ -217,7 +207,6 @@ void spool_count(struct ethos *self, size_t *out_waiting, size_t *out_refused)
         os_close(folder);
     if (root >= 0)
         os_close(root);
-    arena_release(&arena);
 }
 
 static int stop_at_note(void *arg, const char *name)

@@ -1,9 +1,9 @@
 /*
- * record.c: what was said, from events of agents into sessions.
+ * record.c: records the events of agents in sessions.
  *
- * Everything goes through the spool, so that there is one way: a note is written, and then the notes
- * of the conversation are taken in, oldest first, by one process at a time. An agent's transcript is
- * imported; where there is none that can be read, the event itself says what was asked and answered.
+ * Everything goes through the spool, so that there is one path: an event is queued, then all queued
+ * events of the conversation are recorded, oldest first, by one process at a time. An agent's
+ * transcript is imported; if none can be read, the messages in the event itself are recorded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 #include "memory/hooks/queue.h"
 #include "memory/sessions/import.h"
 
-#define VERSION 1        /* of notes */
-#define OLD_MS 86400000  /* a note that could not be recorded for so long is put aside */
+#define VERSION 1        /* of queued events */
+#define OLD_MS 86400000  /* an event that could not be recorded for so long is refused */
 #define HEADER_MAX 65536 /* bytes of the first line of a transcript */
 
 int hooks_recording(struct ethos *self, bool *out, struct ethos_error *error)
@@ -38,25 +38,23 @@ int hooks_recording(struct ethos *self, bool *out, struct ethos_error *error)
 
 static void load_place(struct ethos *self, const struct hook *hook, struct sessions_place *out)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     if (hooks_state_read(self, hook, HOOKS_PLACE, &text) != ETHOS_OK ||
         !sessions_place_parse(str_view(&text), out))
         *out = (struct sessions_place){0};
-    str_release(&text);
 }
 
 static void save_place(struct ethos *self, const struct hook *hook,
                        const struct sessions_place *place)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     if (sessions_place_print(place, &text) == ETHOS_OK)
         hooks_state_write(self, hook, HOOKS_PLACE, str_view(&text));
-    str_release(&text);
 }
 
-/* A session that went on otherwise stays as it is; there is nothing to be gained by trying again. */
+/* A session that has diverged from the transcript stays as it is; retrying would not help. */
 static int record_transcript(struct ethos_turn *turn, const struct hook *hook,
                              struct ethos_error *error)
 {
@@ -71,7 +69,7 @@ static int record_transcript(struct ethos_turn *turn, const struct hook *hook,
     return code;
 }
 
-/* Whether the agent's transcript will tell what its events do. */
+/* Whether the agent's transcript will contain the messages of its events. */
 static bool has_transcript(const struct hook *hook)
 {
     return hook->transcript && hook->agent->format;
@@ -82,7 +80,10 @@ static bool says_something(const struct hook *hook)
     return !view_blank(hook->prompt) || !view_blank(hook->reply);
 }
 
-/* Whether a file without any message is a transcript that has begun: empty, or JSON from its first line on. */
+/*
+ * Whether a file without messages is a transcript that has just begun: empty, or JSON from its
+ * first line on.
+ */
 static bool has_begun(const char *path)
 {
     struct stat info;
@@ -103,8 +104,8 @@ static bool has_begun(const char *path)
 }
 
 /*
- * An agent may say that a turn has ended before its transcript is there, or has more than its first
- * lines, which tell of no message: that is waited for, in the spool, unless it is late.
+ * An agent may report the end of a turn before its transcript exists, or has more than its first
+ * lines, which contain no message: such an event waits in the spool until it is late.
  */
 static int record_or_wait(struct ethos_turn *turn, const struct hook *hook, const char *turn_id,
                           bool late, struct ethos_error *error)
@@ -122,7 +123,7 @@ static int record_or_wait(struct ethos_turn *turn, const struct hook *hook, cons
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* A note that was read. */
+/* A parsed event of the spool. */
 struct note_of_hook {
     json_t *json;
     struct hook hook;
@@ -130,7 +131,7 @@ struct note_of_hook {
     char personality[ETHOS_MAX_ID + 1], user[ETHOS_MAX_ID + 1]; /* where it names none */
 };
 
-/* Whose it is says the environment of the agent as well; another process may take the note in. */
+/* The agent's environment says who the person is, too; another process may record the event. */
 static int print_note(const struct ethos *self, const struct ethos_request *given,
                       const struct hook *hook, struct str *out, struct ethos_error *error)
 {
@@ -149,27 +150,25 @@ static const char *get_string(const json_t *json, const char *name)
     return json_string_value(json_object_get(json, name));
 }
 
-/* ETHOS_INVALID for one that is not ours, ETHOS_UNSUPPORTED for one of a newer program. */
+/* ETHOS_INVALID if it is not an event of ours, ETHOS_UNSUPPORTED if a newer program wrote it. */
 static int parse_note(struct ethos_view text, struct note_of_hook *out, struct ethos_error *error)
 {
     *out = (struct note_of_hook){0};
-    int code = json_parse_most(text, SPOOL_MAX_NOTE, "note", &out->json, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(json_parse_most(text, SPOOL_MAX_NOTE, "note", &out->json, error));
     if (json_integer_value(json_object_get(out->json, "version")) > VERSION)
-        return err_set(error, ETHOS_UNSUPPORTED, "note: of a newer version");
+        return err_set(error, ETHOS_UNSUPPORTED, "queued event: of a newer version");
     const struct agent *who;
     const struct agent_event *what = agent_event_find(get_string(out->json, "agent"),
                                                       get_string(out->json, "event"), &who);
     if (!what)
-        return err_set(error, ETHOS_INVALID, "note: no event of an agent");
-    code = hook_take(who, what, json_incref(json_object_get(out->json, "input")), &out->hook,
-                     error);
+        return err_set(error, ETHOS_INVALID, "queued event: unknown agent or event");
+    int code = hook_take(who, what, json_incref(json_object_get(out->json, "input")), &out->hook,
+                         error);
     if (code == ETHOS_OK && !out->hook.session)
-        code = err_set(error, ETHOS_INVALID, "note: it names no conversation");
+        code = err_set(error, ETHOS_INVALID, "queued event: names no conversation");
     out->request = (struct ethos_request){.personality = get_string(out->json, "personality"),
                                           .user = get_string(out->json, "user"),
-                                          .workspace = ""}; // nothing of it is recorded
+                                          .workspace = ""}; // such an event is not recorded
     return code;
 }
 
@@ -184,10 +183,8 @@ static int record_event(struct ethos *self, const struct ethos_request *request,
                         struct ethos_error *error)
 {
     struct ethos_turn *turn;
-    int code = ethos_turn_new(self, request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = record_or_wait(turn, hook, hook->turn ? hook->turn : turn_id, late, error);
+    TRY(ethos_turn_new(self, request, &turn, error));
+    int code = record_or_wait(turn, hook, hook->turn ? hook->turn : turn_id, late, error);
     ethos_turn_free(turn);
     if (code == ETHOS_OK && hook->event->action == AGENT_END) {
         hooks_state_drop(self, hook, HOOKS_PLACE);
@@ -196,7 +193,7 @@ static int record_event(struct ethos *self, const struct ethos_request *request,
     return code;
 }
 
-/* What a note does not say, the configuration does: the environment is that of another process. */
+/* The configuration completes the event: the environment is that of another process. */
 static int complete_note(struct ethos *self, struct note_of_hook *note, struct ethos_error *error)
 {
     const struct config *home, *own;
@@ -216,21 +213,20 @@ static int complete_note(struct ethos *self, struct note_of_hook *note, struct e
 static int record_note(struct ethos *self, struct note_of_hook *note, const char *name, bool late,
                        struct ethos_error *error)
 {
-    int code = complete_note(self, note, error);
-    return code == ETHOS_OK ? record_event(self, &note->request, &note->hook, name, late, error)
-                            : code;
+    TRY(complete_note(self, note, error));
+    return record_event(self, &note->request, &note->hook, name, late, error);
 }
 
 /* ---- taking them in -------------------------------------------------------------------------- */
 
-/* Whether the same will fail the next time, too. */
+/* Whether the same failure is certain next time. */
 static bool is_hopeless(int code)
 {
     return code == ETHOS_INVALID || code == ETHOS_LIMIT || code == ETHOS_NOTFOUND ||
            code == ETHOS_CONFLICT || code == ETHOS_EXISTS || code == ETHOS_DENIED;
 }
 
-/* Whether it says nothing about the note. */
+/* Whether the failure is not about the event. */
 static bool is_temporary_failure(int code)
 {
     return code == ETHOS_BUSY || code == ETHOS_NOMEM;
@@ -246,7 +242,7 @@ static bool is_of(const struct note_of_hook *note, const struct hook *of)
     return !of || (note->hook.agent == of->agent && strcmp(note->hook.session, of->session) == 0);
 }
 
-/* What becomes of a note, by what became of the recording. */
+/* Removes or refuses the event, depending on the result of recording it. */
 static int finish_queued_event(struct ethos *self, const char *name, const char *session, int code,
                                struct hooks_drained *told, struct ethos_error *error)
 {
@@ -260,7 +256,7 @@ static int finish_queued_event(struct ethos *self, const char *name, const char 
     return spool_refuse(self, name, session, error);
 }
 
-/* One note of a conversation (NULL: of any). */
+/* Records one event of a conversation (NULL: of any). */
 static int record_queued_event(struct ethos *self, const char *name, const struct hook *of,
                                struct hooks_drained *told, struct ethos_error *error)
 {
@@ -268,13 +264,13 @@ static int record_queued_event(struct ethos *self, const char *name, const struc
     struct str text;
     str_init(&text, SIZE_MAX);
     int code = spool_read(self, name, &text, error);
-    if (code == ETHOS_NOTFOUND) { // a person took it away
+    if (code == ETHOS_NOTFOUND) { // somebody removed it
         str_release(&text);
         return ETHOS_OK;
     }
     if (code == ETHOS_OK)
         code = parse_note(str_view(&text), &note, error);
-    // one that is no note is nobody's; one that could not be read may be anybody's
+    // what is not an event belongs to nobody; one that could not be read may belong to anybody
     bool mine = code == ETHOS_OK ? is_of(&note, of) : !of || !is_hopeless(code);
     if (code == ETHOS_OK && mine)
         code = record_note(self, &note, name, is_old(self, name), error);
@@ -287,7 +283,7 @@ static int record_queued_event(struct ethos *self, const char *name, const struc
     return mine ? code : ETHOS_OK;
 }
 
-/* One that fails does not keep the others waiting. The first failure is returned. */
+/* A failure does not stop the others. Returns the first one. */
 static int record_queued_events(struct ethos *self, const struct hook *of,
                                 const struct dir_names *names, struct hooks_drained *told,
                                 struct ethos_error *error)
@@ -311,23 +307,22 @@ static int record_queued_events(struct ethos *self, const struct hook *of,
 static int drain_locked(struct ethos *self, const struct hook *of, const char *newest, bool dry_run,
                         struct hooks_drained *told, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct dir_names names;
     const struct dir_names one = {&newest, newest ? 1 : 0};
     arena_init(&arena);
     int code = record_queued_events(self, of, &one, told,
-                                    error); // it may tell what the others are about
+                                    error); // its transcript may contain what the others are about
     if (code == ETHOS_OK)
         code = spool_list(self, &arena, &names, error);
     if (code == ETHOS_OK && dry_run)
         told->left = names.count;
     else if (code == ETHOS_OK)
         code = record_queued_events(self, of, &names, told, error);
-    arena_release(&arena);
     return code;
 }
 
-/* Notes of a conversation (NULL: of all), beginning with one, or NULL. */
+/* Records the events of a conversation (NULL: of all), beginning with one, or NULL. */
 static int drain_queue(struct ethos *self, const struct hook *of, const char *newest, bool dry_run,
                        struct hooks_drained *told, struct ethos_error *error)
 {
@@ -340,13 +335,16 @@ static int drain_queue(struct ethos *self, const struct hook *of, const char *ne
     return code;
 }
 
-/* What could not be noted goes into the spool, or is recorded at once. False: some of it still waits. */
+/*
+ * Moves events that could not be queued into the spool, or records them at once. False: some still
+ * wait.
+ */
 struct retry {
     struct ethos *ethos;
     bool at_once;
 };
 
-/* A note that waited beside the spool, recorded at once. One that never can be is done with. */
+/* Records an event that waited beside the spool. One that can never be recorded is done. */
 static int record_waiting(struct ethos *self, const char *name, struct ethos_view text)
 {
     struct note_of_hook note;
@@ -379,24 +377,22 @@ static bool retry_lines(void *arg, struct ethos_view text)
 static void retry_waiting(struct ethos *self, const struct hook *hook, bool at_once)
 {
     struct retry retry = {self, at_once};
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     if (hooks_state_read(self, hook, HOOKS_WAITING, &text) == ETHOS_OK &&
         retry_lines(&retry, str_view(&text)))
         hooks_state_drop(self, hook, HOOKS_WAITING);
-    str_release(&text);
 }
 
-/* Nobody wants what waits to be recorded any more once recording is off. */
+/* Drops queued events once recording is disabled. */
 static int drop_all(struct ethos *self, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct dir_names names;
     arena_init(&arena);
     int code = spool_list(self, &arena, &names, error);
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
         code = spool_drop(self, names.list[i], error);
-    arena_release(&arena);
     return code;
 }
 
@@ -407,9 +403,7 @@ int hooks_drain(struct ethos *self, bool dry_run, struct hooks_drained *out,
     *out = (struct hooks_drained){0};
     if (self->ephemeral)
         return ETHOS_OK;
-    int code = hooks_recording(self, &recording, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(hooks_recording(self, &recording, error));
     if (recording && !dry_run) {
         struct retry retry = {self, false};
         hooks_state_each(self, HOOKS_WAITING, retry_lines, &retry);
@@ -420,38 +414,33 @@ int hooks_drain(struct ethos *self, bool dry_run, struct hooks_drained *out,
 
 /* ---- an event -------------------------------------------------------------------------------- */
 
-/* Beside the spool, for the next event of the conversation. */
+/* Appends the event to a file beside the spool, for the next event of the conversation. */
 static bool queue_for_next_event(struct ethos *self, const struct hook *hook, const char *name,
                                  struct ethos_view note)
 {
-    struct str line;
+    CLEANUP_STR struct str line;
     str_init(&line, SIZE_MAX);
     str_printf(&line, "%s ", name);
     str_add(&line, note);
     str_addc(&line, '\n');
-    bool kept = str_code(&line) == ETHOS_OK &&
-                hooks_state_append(self, hook, HOOKS_WAITING, str_view(&line));
-    str_release(&line);
-    return kept;
+    return str_code(&line) == ETHOS_OK &&
+           hooks_state_append(self, hook, HOOKS_WAITING, str_view(&line));
 }
 
 static int queue_hook_event(struct ethos *self, const struct ethos_request *request,
                             const struct hook *hook, char out_name[SPOOL_NAME_SIZE],
                             struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     if (spool_name(self, out_name) != 0)
         return err_errno(error, errno, "random");
     str_init(&text, SIZE_MAX);
-    int code = print_note(self, request, hook, &text, error);
-    if (code == ETHOS_OK) {
-        retry_waiting(self, hook, false);
-        code = spool_write(self, out_name, str_view(&text), error);
-        if (code != ETHOS_OK && hook->event->action == AGENT_PROMPT &&
-            queue_for_next_event(self, hook, out_name, str_view(&text)))
-            code = ETHOS_OK;
-    }
-    str_release(&text);
+    TRY(print_note(self, request, hook, &text, error));
+    retry_waiting(self, hook, false);
+    int code = spool_write(self, out_name, str_view(&text), error);
+    if (code != ETHOS_OK && hook->event->action == AGENT_PROMPT &&
+        queue_for_next_event(self, hook, out_name, str_view(&text)))
+        code = ETHOS_OK;
     return code;
 }
 
@@ -461,7 +450,7 @@ static int record_now(struct ethos *self, const struct ethos_request *given,
 {
     char turn_id[SPOOL_NAME_SIZE];
     struct ethos_request request = *given;
-    request.workspace = ""; // nothing of it is recorded
+    request.workspace = ""; // such an event is not recorded
     spool_name(self, turn_id);
     retry_waiting(self, hook, true);
     return record_event(self, &request, hook, turn_id, true, error);
@@ -475,7 +464,7 @@ int hooks_record(struct ethos *self, const struct ethos_request *request, const 
     bool prompt = hook->event->action == AGENT_PROMPT, recording;
     if (!hook->session || (prompt && has_transcript(hook)))
         return ETHOS_OK;
-    // Gemini CLI says before every turn that it might
+    // Gemini CLI announces before every turn that it might
     if (hook->event->action == AGENT_COMPACT && hook->agent->format)
         hooks_state_drop(self, hook, HOOKS_SHOWN);
     int settings = hooks_recording(self, &recording, error);
@@ -490,6 +479,6 @@ int hooks_record(struct ethos *self, const struct ethos_request *request, const 
         return code;
     code = drain_queue(self, hook, has_transcript(hook) ? name : NULL, false, &told, error);
     if (code != ETHOS_OK)
-        spool_set_aside(self, name, NULL);
+        spool_sync(self, name, NULL);
     return code;
 }

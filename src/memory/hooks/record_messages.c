@@ -1,7 +1,7 @@
 /*
- * record_messages.c: what an event itself says was asked and answered, into the session of its conversation.
+ * record_messages.c: adds the messages in an event to the session of its conversation.
  *
- * Messages have ids made of conversation, turn, role and text: the same event twice is recorded once.
+ * Message ids are made of conversation, turn, role and text: the same event twice is recorded once.
  */
 #include <string.h>
 
@@ -18,18 +18,18 @@
 
 #define NOT_ASKED "(what was asked was not recorded)"
 #define SAYS 3     /* messages of one event: the end of an aborted turn, a question, an answer */
-#define GAP "\n\n" /* between what one side says in several pieces */
+#define GAP "\n\n" /* between pieces of one message */
 
 /* A conversation that is added to. */
 struct saying {
     struct ethos_sessions *store;
     const struct hook *hook;
-    const char *turn; /* tells this event from others */
+    const char *turn; /* identifies this event */
     const char *key;
     char id[ETHOS_UUID_SIZE];
     struct arena arena;
-    struct ethos_message last; /* role NULL: nothing was said yet */
-    /* to be recorded together, so that nobody finds a question whose answer died on the way: */
+    struct ethos_message last; /* role NULL: no messages yet */
+    /* appended together, so that no question stays without its answer after a crash: */
     struct ethos_message new[SAYS];
     char ids[SAYS][ETHOS_UUID_SIZE];
     size_t count;
@@ -79,7 +79,7 @@ static int make_message_id(struct saying *self, const struct ethos_message *mess
 {
     const struct ethos_view parts[] = {view_str(self->key), view_str(self->turn),
                                        view_str(message->role), message->content};
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     for (size_t i = 0; i < 4; i++) {
         str_add(&text, parts[i]);
@@ -88,7 +88,6 @@ static int make_message_id(struct saying *self, const struct ethos_message *mess
     int code = str_code(&text);
     if (code == ETHOS_OK)
         transcript_uuid(str_view(&text), out);
-    str_release(&text);
     return code;
 }
 
@@ -97,7 +96,7 @@ static bool is_last(const struct saying *self, const struct ethos_message *messa
     return self->last.role && strcmp(self->last.role, message->role) == 0;
 }
 
-/* Whether it ends what the same side said last. */
+/* Whether the text ends the last message of the same role. */
 static bool is_said(const struct saying *self, const struct ethos_message *message)
 {
     struct ethos_view last = self->last.content;
@@ -106,17 +105,16 @@ static bool is_said(const struct saying *self, const struct ethos_message *messa
            (last.size == size || view_ends(view_of(last.data, last.size - size), VIEW(GAP)));
 }
 
-/* Pieces of one answer become one message. */
+/* Joins pieces of one answer into one message. */
 static int join_last(struct saying *self, struct ethos_message *message, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     str_add(&text, self->last.content);
     str_adds(&text, GAP);
     str_add(&text, message->content);
     const char *copy = str_code(&text) ? NULL : arena_copy(&self->arena, str_view(&text));
     message->content = view_of(copy, text.size);
-    str_release(&text);
     return copy ? ETHOS_OK : err_nomem(error);
 }
 
@@ -132,7 +130,7 @@ static int record_new(struct saying *self, struct ethos_error *error)
     return store->ops->append(store, self->id, self->new, self->count, ETHOS_APPEND_CHECKED, error);
 }
 
-/* A question after one that was never answered: that turn was aborted. */
+/* A question after an unanswered one: that turn was aborted. */
 static bool is_aborted(const struct saying *self, const struct ethos_message *message)
 {
     return strcmp(message->role, "user") == 0 && self->last.role &&
@@ -169,31 +167,27 @@ static int append_messages(struct saying *self, const struct ethos_turn *turn,
                            struct ethos_error *error)
 {
     const struct hook *hook = self->hook;
-    int code = find_hook_session(self, turn, error);
-    if (code == ETHOS_OK)
-        code = add_spoken_message(self, "user", hook->prompt, error);
-    if (code == ETHOS_OK && !self->last.role && hook->reply.size > 0)
-        code = add_spoken_message(self, "user", VIEW(NOT_ASKED), error);
-    if (code == ETHOS_OK)
-        code = add_spoken_message(self, "assistant", hook->reply, error);
-    return code == ETHOS_OK ? record_new(self, error) : code;
+    TRY(find_hook_session(self, turn, error));
+    TRY(add_spoken_message(self, "user", hook->prompt, error));
+    if (!self->last.role && hook->reply.size > 0)
+        TRY(add_spoken_message(self, "user", VIEW(NOT_ASKED), error));
+    TRY(add_spoken_message(self, "assistant", hook->reply, error));
+    return record_new(self, error);
 }
 
-/* <agent>:<conversation>, which is where its transcript goes; events: beside that. */
+/* <agent>:<conversation>, the key of its transcript; events: a separate key beside it. */
 static const char *make_session_key(struct saying *self, bool events)
 {
     const struct ethos_view parts[] = {view_str(self->hook->agent->name),
                                        view_str(self->hook->session), VIEW("events")};
-    struct str key;
+    CLEANUP_STR struct str key;
     str_init(&key, SIZE_MAX);
-    const char *copy = session_key_parts(parts, events ? 3 : 2, &key)
-                           ? NULL
-                           : arena_copy(&self->arena, str_view(&key));
-    str_release(&key);
-    return copy;
+    return session_key_parts(parts, events ? 3 : 2, &key)
+               ? NULL
+               : arena_copy(&self->arena, str_view(&key));
 }
 
-/* Whether the transcript of the conversation was recorded: then that tells all. */
+/* Whether the transcript of the conversation was recorded, which contains everything. */
 static int has_recorded_transcript(struct saying *self, bool *out, struct ethos_error *error)
 {
     const char *key = make_session_key(self, false);
@@ -220,13 +214,10 @@ int hooks_append_messages(struct ethos_turn *turn, const struct hook *hook, cons
 {
     struct saying self = {.hook = hook, .turn = turn_id};
     int lock;
-    int code = ethos_sessions(turn->ethos, &self.store, error);
-    if (code == ETHOS_OK)
-        code = sessions_lock(turn->ethos, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_sessions(turn->ethos, &self.store, error));
+    TRY(sessions_lock(turn->ethos, &lock, error));
     arena_init(&self.arena);
-    code = append_events(&self, turn, error);
+    int code = append_events(&self, turn, error);
     arena_release(&self.arena);
     os_close(lock);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;

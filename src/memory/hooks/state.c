@@ -1,5 +1,5 @@
 /*
- * state.c: the small files about conversations; losing one costs some repetition.
+ * state.c: the small state files of conversations; losing one only causes some repetition.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #define NAME_SIZE 64              /* bytes */
 #define STATE_MAX SPOOL_MAX_NOTE  /* bytes */
 #define FILES_MAX 100000          /* looked at */
-#define LEFT_MS (30 * 86400000LL) /* a conversation that nobody ended */
+#define LEFT_MS (30 * 86400000LL) /* of a conversation that never ended */
 
 static void make_state_name(const struct hook *hook, const char *what, char out[NAME_SIZE])
 {
@@ -56,7 +56,7 @@ int hooks_state_read(struct ethos *self, const struct hook *hook, const char *wh
     return code;
 }
 
-/* In place: to replace a file would make file systems write it to the disk at once. */
+/* Written in place: replacing a file would make file systems write it to the disk at once. */
 bool hooks_state_write(struct ethos *self, const struct hook *hook, const char *what,
                        struct ethos_view text)
 {
@@ -107,7 +107,7 @@ void hooks_state_drop(struct ethos *self, const struct hook *hook, const char *w
     os_close(folder);
 }
 
-/* The time of this file is what counts. */
+/* The mtime of this file is what counts. */
 static void make_read_marker(const char *agent, char out[NAME_SIZE])
 {
     snprintf(out, NAME_SIZE, "%s.read", agent);
@@ -143,12 +143,11 @@ int64_t hooks_last_read(struct ethos *self, const char *agent)
 
 static void visit_state_file(int folder, const char *name, hooks_state_fn *each, void *arg)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     if (home_read(folder, name, STATE_MAX, &text, NULL, NULL) == ETHOS_OK &&
         each(arg, str_view(&text)))
         os_unlinkat(folder, name, 0);
-    str_release(&text);
 }
 
 void hooks_state_each(struct ethos *self, const char *what, hooks_state_fn *each, void *arg)

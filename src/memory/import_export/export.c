@@ -1,9 +1,8 @@
 /*
- * export.c: the notes of a scope as a folder or a file for others.
+ * export.c: exports the notes of a scope to a folder or a file.
  *
- * A file that is there is replaced when every byte of it is known: it is as an export left it, or
- * as an import last saw it. Anything else stays unless the caller says replace. Nothing is ever
- * deleted.
+ * An existing file is replaced only if all of it is known: it is as an export left it, or as an
+ * import last read it. Any other file stays unless replace is set. Nothing is ever deleted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +26,7 @@
 #include "memory/notes/list.h"
 
 #define FILE_MODE 0600
-#define SHARED_MODE 0644 /* of a file of the project, such as AGENTS.md */
+#define SHARED_MODE 0644 /* maximum size of a project file such as AGENTS.md */
 
 static bool is_folder(const char *format)
 {
@@ -51,7 +50,7 @@ void export_report(const struct export *export, const char *what, const char *fi
     export->what->each(export->what->arg, &row);
 }
 
-/* The first line that was found. */
+/* The first secret that was found. */
 struct found_tag {
     size_t line;
     char tag[64];
@@ -69,7 +68,7 @@ static void record_first_tag(void *arg, size_t line, struct ethos_view tag)
 int export_warn(const struct export *export, const char *key, struct ethos_view text, bool redacted,
                 struct ethos_error *error)
 {
-    struct found_tag found = {0, "secret"}; // none in the text: in what was made of it
+    struct found_tag found = {0, "secret"}; // not in the text itself, but in what was made of it
     char file[ETHOS_MAX_KEY + 32], why[160];
     if (secret_find(text, record_first_tag, &found) != ETHOS_OK)
         return err_nomem(error);
@@ -95,7 +94,7 @@ void export_step(struct export *export)
 
 #define LABEL_SIZE (NAME_MAX + 32)
 
-/* What a name is recorded as: a file of notes in one text is no note of the folder it lies in. */
+/* The name in the record: notes exported to one file are recorded apart from the folder. */
 static void make_record_name(const struct export *export, const char *name, char out[LABEL_SIZE])
 {
     bool folder = is_folder(export->what->format);
@@ -103,14 +102,17 @@ static void make_record_name(const struct export *export, const char *name, char
              name);
 }
 
-/* Whether an import saw a name of its source with this revision; source: what it knows of that. */
+/*
+ * Whether an import read a file of its source with this revision; source: what is recorded about
+ * it.
+ */
 static bool came_so(const json_t *source, const char *name, const char *revision)
 {
     const char *seen = json_string_value(json_object_get(json_object_get(source, "notes"), name));
     return seen && strncmp(seen, revision, strlen(revision)) == 0;
 }
 
-/* Whether nobody else's bytes would be lost. */
+/* Whether replacing the file would lose nobody else's text. */
 static bool is_known(const struct export *export, const char *name, struct ethos_view there)
 {
     char revision[ETHOS_REVISION_SIZE], recorded[LABEL_SIZE];
@@ -135,12 +137,12 @@ static int record_exported(struct export *export, const char *name, struct ethos
     return done ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* What is at a name of the destination. */
+/* What exists at a name of the destination. */
 struct there {
     struct str text;
     bool exists;
     const char *why; /* it must stay, or NULL */
-    int code;        /* the same */
+    int code;        /* likewise, as a code */
 };
 
 static int must_stay(struct there *there, int code, const char *why)
@@ -150,7 +152,7 @@ static int must_stay(struct there *there, int code, const char *why)
     return ETHOS_OK;
 }
 
-/* A folder that is not there has nothing. Fails only without memory. */
+/* A missing folder is empty. Fails only if out of memory. */
 static int read_there(int dir, const char *name, struct there *out)
 {
     struct stat info;
@@ -166,7 +168,7 @@ static int read_there(int dir, const char *name, struct there *out)
     os_close(fd);
     if (odd)
         return must_stay(out, ETHOS_EXISTS,
-                         S_ISDIR(info.st_mode) ? "a folder is there" : "no regular file is there");
+                         S_ISDIR(info.st_mode) ? "a folder is there" : "not a regular file");
     return code == ETHOS_OK || code == ETHOS_NOMEM ? code
                                                    : must_stay(out, code, "it cannot be read");
 }
@@ -175,7 +177,7 @@ static int write_there(struct export *export, const char *name, const char *key,
                        struct ethos_view there, struct ethos_view text, mode_t mode,
                        struct ethos_error *error)
 {
-    struct str diff;
+    CLEANUP_STR struct str diff;
     str_init(&diff, ETHOS_MAX_STORE_BYTES);
     int code = is_dry(export) ? diff_unified(there, text, name, &diff)
                               : file_swap(export->dir, name, text, mode, error);
@@ -183,7 +185,6 @@ static int write_there(struct export *export, const char *name, const char *key,
         code = err_nomem(error);
     if (code == ETHOS_OK)
         export_report(export, "written", name, key, NULL, is_dry(export) ? diff.data : NULL);
-    str_release(&diff);
     return code;
 }
 
@@ -195,7 +196,7 @@ static void report_unexported(const struct export *export, const char *name, con
     export->what->each(export->what->arg, &row);
 }
 
-/* What is written must be recorded, or the next export would not know it. */
+/* Records what was written, so that the next export knows it. */
 static int write_recorded(struct export *export, const char *name, const char *key,
                           const struct there *there, struct ethos_view text,
                           struct ethos_error *error)
@@ -205,8 +206,8 @@ static int write_recorded(struct export *export, const char *name, const char *k
         *error = *closed;
     if (closed->code != ETHOS_OK)
         return closed->code;
-    int code = write_there(export, name, key, str_view(&there->text), text, FILE_MODE, error);
-    return code == ETHOS_OK && key ? export_warn(export, key, text, false, error) : code;
+    TRY(write_there(export, name, key, str_view(&there->text), text, FILE_MODE, error));
+    return key ? export_warn(export, key, text, false, error) : ETHOS_OK;
 }
 
 int export_file(struct export *export, const char *name, const char *key, struct ethos_view text,
@@ -240,20 +241,17 @@ static int add_jutul(const struct export *export, const char *key, struct ethos_
                      struct str *out)
 {
     struct note note;
-    struct str title;
+    CLEANUP_STR struct str title = {0};
     const struct notes_row *row = notes_find(&export->notes, key);
     if (strcmp(key, TRANSFER_INDEX) == 0)
         return foreign_jutul_index(text, out);
     str_init(&title, ETHOS_MAX_STORE_BYTES);
     note_parse(text, &note);
-    int code = row && row->title ? str_adds(&title, row->title) : note_title(&note, key, &title);
-    if (code == ETHOS_OK)
-        code = foreign_jutul_note(text, str_view(&title), out);
-    str_release(&title);
-    return code;
+    TRY(row && row->title ? str_adds(&title, row->title) : note_title(&note, key, &title));
+    return foreign_jutul_note(text, str_view(&title), out);
 }
 
-/* What came from there and stands as it came goes back as it is, whatever its form. */
+/* An imported text that is unchanged is exported unchanged, whatever its format. */
 static bool is_theirs(const struct export *export, const char *key, struct ethos_view text)
 {
     const char *path, *format = export->what->format;
@@ -270,7 +268,7 @@ static bool is_theirs(const struct export *export, const char *key, struct ethos
 
 static int export_key(struct export *export, const char *key, struct ethos_error *error)
 {
-    struct str out;
+    CLEANUP_STR struct str out = {0};
     export_step(export);
     int code = notes_read(export->turn, export->notes.scope, key, &export->text, error);
     if (code != ETHOS_OK)
@@ -286,11 +284,10 @@ static int export_key(struct export *export, const char *key, struct ethos_error
     }
     if (code == ETHOS_OK)
         code = export_file(export, key, key, text, error);
-    str_release(&out);
     return code;
 }
 
-/* Nothing is deleted there; who reads the folder should know what is gone here. */
+/* Nothing is deleted there, but the user should know what was deleted here. */
 static void report_deleted(const struct export *export)
 {
     const char *name;
@@ -301,11 +298,11 @@ static void report_deleted(const struct export *export)
         if (!json_object_get(export->given, name) && export->dir >= 0 &&
             os_fstatat(export->dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
             export_report(export, "skipped", name, NULL,
-                          "deleted here since it was exported; it stays there", NULL);
+                          "deleted here since it was exported; the exported file stays", NULL);
     }
 }
 
-/* The index, every note, and a profile where a scope has one; notes_load lists only notes. */
+/* The index, every note, and the scope's profile; notes_load lists only notes. */
 static int export_folder(struct export *export, struct ethos_error *error)
 {
     int code = ETHOS_OK;
@@ -340,7 +337,7 @@ static int make_absolute(const char *path, struct str *out, struct ethos_error *
                : err_set(error, ETHOS_INVALID, "%s: the path is too long", path);
 }
 
-/* Opens the folder, made when missing; -1 in a dry run of one that is not there. */
+/* Opens the folder, creating it if missing; -1 in a dry run if it does not exist. */
 static int open_export_folder(struct export *export, const char *path, struct ethos_error *error)
 {
     const int flags = O_RDONLY | O_DIRECTORY;
@@ -356,7 +353,7 @@ static int open_export_folder(struct export *export, const char *path, struct et
     return ETHOS_OK;
 }
 
-/* Splits a path into its folder, which is opened, and its last name, which may be a usual one. */
+/* Opens the folder of a path, and returns its last name, which may be a default one. */
 static int open_parent(struct export *export, struct str *path, const char **out_name,
                        struct ethos_error *error)
 {
@@ -365,7 +362,7 @@ static int open_parent(struct export *export, struct str *path, const char **out
     if (folder && is_block(export->what->format))
         str_adds(path, *export->what->format == 'a' ? "/AGENTS.md" : "/CLAUDE.md");
     else if (folder)
-        return err_set(error, ETHOS_INVALID, "%s: a folder; say the file to write", path->data);
+        return err_set(error, ETHOS_INVALID, "%s: a folder; name the file to write", path->data);
     char *slash = strrchr(path->data, '/');
     *out_name = slash + 1;
     *slash = 0;
@@ -374,15 +371,12 @@ static int open_parent(struct export *export, struct str *path, const char **out
 
 /* ---- one file ------------------------------------------------------------------------------- */
 
-/*
- * Our block in a file that belongs to somebody else: all but the block stays, so it may always
- * change.
- */
+/* Replaces our block in a file that belongs to somebody else; everything else in it stays. */
 static int export_block(struct export *export, const char *name, struct ethos_view block,
                         struct ethos_error *error)
 {
     struct there there = {.exists = false};
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&there.text, ETHOS_MAX_STORE_BYTES);
     str_init(&text, ETHOS_MAX_STORE_BYTES);
     int code = read_there(export->dir, name, &there);
@@ -401,11 +395,13 @@ static int export_block(struct export *export, const char *name, struct ethos_vi
     else if (code == ETHOS_OK)
         code = write_there(export, name, NULL, old, str_view(&text), SHARED_MODE, error);
     str_release(&there.text);
-    str_release(&text);
     return code;
 }
 
-/* Where one file goes; a file of others is an error here, since nothing else would be done. */
+/*
+ * Writes the single file; a file with other content is an error here, since there is nothing else
+ * to export.
+ */
 static int write_single(struct export *export, const char *name, struct ethos_view text,
                         struct ethos_error *error)
 {
@@ -417,7 +413,7 @@ static int write_single(struct export *export, const char *name, struct ethos_vi
 static int export_single(struct export *export, struct str *path, struct str *out,
                          struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     const char *name = NULL;
     str_init(&text, ETHOS_MAX_STORE_BYTES);
     int code = export_render(export, &text, error);
@@ -433,13 +429,12 @@ static int export_single(struct export *export, struct str *path, struct str *ou
         if (code != ETHOS_OK)
             code = err_set(error, code, "%s: too large", export->what->format);
     }
-    str_release(&text);
     return code;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-/* Before anything is written: the record must hold it. */
+/* Checks before writing that the record has room. */
 static int check_record_room(const struct export *export, struct ethos_error *error)
 {
     const char *const written[] = {"exports", export->folder, NULL};
@@ -462,13 +457,13 @@ static int export_all(struct export *export, struct str *path, struct str *out,
     return code == ETHOS_OK ? export_folder(export, error) : code;
 }
 
-/* What is recorded as written must be there after a power cut. */
+/* What is recorded as written must survive a power cut. */
 static int sync_folder(const struct export *export, struct ethos_error *error)
 {
     return os_fsync(export->dir) == 0 ? ETHOS_OK : err_errno(error, errno, export->folder);
 }
 
-/* Memory that cannot be written may still be given out, as far as there is nothing to record. */
+/* Read-only memory can still be exported, if nothing has to be recorded. */
 static int lock_record(struct export *export, int *out_lock, struct ethos_error *error)
 {
     struct ethos_error *closed = &export->closed;
@@ -500,7 +495,7 @@ static int run_recorded(struct export *export, struct str *path, struct str *out
     return code;
 }
 
-/* What no export can hold is named before anything is written. */
+/* Checks before writing that the export can hold every text. */
 static int check_notes(const struct notes *notes, struct ethos_error *error)
 {
     for (size_t i = 0; i < notes->count; i++)
@@ -518,7 +513,7 @@ int transfer_export(struct ethos_turn *turn, const struct transfer_request *what
 {
     struct export export = {
         .turn = turn, .what = what, .flags = how->flags, .dir = -1, .place = out_place};
-    struct str path;
+    CLEANUP_STR struct str path;
     bool folder = is_folder(what->format), printed = !what->path || strcmp(what->path, "-") == 0;
     str_init(&path, TRANSFER_PATH - 16);
     *out_place = (struct transfer_place){0};
@@ -530,7 +525,7 @@ int transfer_export(struct ethos_turn *turn, const struct transfer_request *what
         code = err_hint(error,
                         err_set(error, ETHOS_INVALID, "%s: no %s given", what->format,
                                 folder ? "folder" : "file"),
-                        "say its path: ethos export %s %s", what->format, folder ? "DIR" : "FILE");
+                        "give its path: ethos export %s %s", what->format, folder ? "DIR" : "FILE");
     else if (!printed)
         code = make_absolute(what->path, &path, error);
     if (code == ETHOS_OK && !printed && !is_dry(&export))
@@ -548,6 +543,5 @@ int transfer_export(struct ethos_turn *turn, const struct transfer_request *what
     json_decref(export.given);
     notes_free(turn, &export.text);
     notes_release(turn, &export.notes);
-    str_release(&path);
     return code;
 }

@@ -27,10 +27,10 @@
 struct rendering {
     struct export *export;
     struct str *out;
-    struct str piece; /* what one note becomes, as it is */
+    struct str piece; /* the text of one note, unredacted */
     json_t *notes;    /* of the json format */
     bool block;
-    bool secret; /* something was redacted in what is told of next */
+    bool secret; /* a secret was redacted; reported with the next note */
     struct ethos_error *error;
 };
 
@@ -44,7 +44,7 @@ static void add_clean(struct rendering *rendering, struct ethos_view text, struc
         rendering->secret = true;
 }
 
-/* Tells of a note that lost one. */
+/* Warns of a note whose secret was redacted. */
 static int warn_of_secret(struct rendering *rendering, const char *key, struct ethos_view text)
 {
     bool secret = rendering->secret;
@@ -65,13 +65,13 @@ static int flush_piece(struct rendering *rendering, const char *key, struct etho
 
 /* ---- markdown ------------------------------------------------------------------------------- */
 
-/* What of the index or log is not an entry: prose that stands nowhere else. */
+/* The lines of the index or log that are not entries: prose that is nowhere else. */
 static void add_prose(struct ethos_view index, struct str *out)
 {
     struct ethos_view rest = index, line;
     struct index_entry entry;
     size_t start = out->size;
-    bool blank = true; // blank lines are not doubled where entries went
+    bool blank = true; // no double blank lines where entries were removed
     while (view_line(&rest, &line)) {
         if (index_line(line, &entry) || (blank && view_blank(line)))
             continue;
@@ -94,7 +94,7 @@ static void add_section(const struct ethos_note *told, const char *marks, struct
     str_addc(out, '\n');
 }
 
-/* A section, or a line where the block is full; lines can hold a whole memory, sections cannot. */
+/* A section, or a line if the block is full; a memory always fits as lines, but not as sections. */
 static void add_to_block(struct rendering *rendering, const struct ethos_note *note)
 {
     if (rendering->out->size + note->text.size <= BLOCK_MAX) {
@@ -103,12 +103,12 @@ static void add_to_block(struct rendering *rendering, const struct ethos_note *n
     }
     str_printf(&rendering->piece, "\n- %s: %s", note->title, note->hook ? note->hook : "");
     export_report(rendering->export, "skipped", note->key, note->key,
-                  "the block is full: only its title and hook are in it", NULL);
+                  "the block is full: it has only the title and hook of this note", NULL);
 }
 
 /* ---- json ----------------------------------------------------------------------------------- */
 
-/* A text, or null for the absent one. */
+/* A text, or null for the absent view. */
 static json_t *clean_json(struct rendering *rendering, struct ethos_view text)
 {
     if (!text.data)
@@ -154,8 +154,8 @@ static int print_json(struct rendering *rendering, struct ethos_view index)
     json_print(json, JSON_STYLE_PRETTY, rendering->out);
     json_decref(json);
     str_addc(rendering->out, '\n');
-    int code = warn_of_secret(rendering, TRANSFER_INDEX, index);
-    return code == ETHOS_OK ? str_code(rendering->out) : code;
+    TRY(warn_of_secret(rendering, TRANSFER_INDEX, index));
+    return str_code(rendering->out);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */

@@ -1,8 +1,8 @@
 /*
- * import.c: an import from beginning to end: read all, then notes, index, entries, record.
+ * import.c: runs an import: reads everything, then writes notes, index, entries and the record.
  *
- * The record of what came is written last. A run that was interrupted is thus as if it had not
- * been: the next one finds what is there already equal to what comes.
+ * The record is written last, so that an interrupted import counts as not run: the next run finds
+ * what is already here equal to the source.
  */
 #include "memory/import_export/import_internal.h"
 
@@ -18,7 +18,7 @@
 
 /* ---- telling -------------------------------------------------------------------------------- */
 
-/* The item of which secrets are told. */
+/* Reports the secrets of an item. */
 struct warning {
     struct import *import;
     const struct source_item *item;
@@ -35,12 +35,12 @@ static void warn_line(void *arg, size_t line, struct ethos_view tag)
     int size = whole || !colon ? (int)strlen(item->file) : (int)(colon - item->file);
     size_t above = item->item.line + (item->item.kind == FOREIGN_FACT) - 1;
     snprintf(file, sizeof file, "%.*s:%zu", size, item->file, above + line);
-    snprintf(why, sizeof why, "looks like a secret (%.*s); it came in as it is", VIEW_ARG(tag));
+    snprintf(why, sizeof why, "looks like a secret (%.*s); imported unchanged", VIEW_ARG(tag));
     const struct transfer_row row = {.what = "warning", .file = file, .why = why};
     what->each(what->arg, &row);
 }
 
-/* Secrets are the person's to judge: they are told of, and hidden from prompts anyway. */
+/* The user decides about secrets: they are reported, and hidden from prompts anyway. */
 static void warn_secrets(struct import *import, const struct source_item *item)
 {
     struct warning warning = {import, item};
@@ -73,37 +73,33 @@ static int resolve_import_scope(const struct ethos_turn *turn, const char *scope
     struct scope_target target;
     int code = scope_target(&turn->context, NULL, scope, TRANSFER_INDEX, true, &target, error);
     if (code == ETHOS_OK && scope_is_tree(target.scope))
-        code = scope_refuse(view_str(target.scope), error); // its files are no notes
+        code = scope_refuse(view_str(target.scope), error); // its files are not notes
     if (code == ETHOS_OK)
         memcpy(out, target.scope, sizeof target.scope);
     return code;
 }
 
-/* A scope that was asked for is that of everything but the profile. */
+/* A requested scope is used for everything except the profile. */
 static int resolve_scopes(struct import *import, struct ethos_error *error)
 {
     const struct ethos_context *context = &import->turn->context;
     const char *asked = import->what->scope;
-    bool agent = foreign_below(import->what->format) || // the home of an agent, not of a project
+    bool agent = foreign_below(import->what->format) || // of an agent's home, not of a project
                  strcmp(import->what->format, "ethos-vector") == 0;
-    int code = resolve_import_scope(import->turn, asked ? asked : context->memory_scope,
-                                    import->memory_scope, error);
-    if (code == ETHOS_OK)
-        code = resolve_import_scope(import->turn,
-                                    asked   ? asked
-                                    : agent ? context->memory_scope
-                                            : "workspace",
-                                    import->note_scope, error);
-    return code;
+    TRY(resolve_import_scope(import->turn, asked ? asked : context->memory_scope,
+                             import->memory_scope, error));
+    return resolve_import_scope(import->turn,
+                                asked   ? asked
+                                : agent ? context->memory_scope
+                                        : "workspace",
+                                import->note_scope, error);
 }
 
 static int load_records(struct import *import, struct ethos_error *error)
 {
     const char *const path[] = {"sources", import->source.path, NULL};
     const char *const notes[] = {"sources", import->source.path, "notes", NULL};
-    int code = imports_load(import->turn, import->note_scope, &import->notes, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(imports_load(import->turn, import->note_scope, &import->notes, error));
     json_t *source = imports_part(&import->notes, path);
     if (json_object_set_new(source, "format", json_string(import->what->format)) != 0)
         return err_nomem(error);
@@ -115,7 +111,7 @@ static int load_records(struct import *import, struct ethos_error *error)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-/* An interrupted import left a batch half done: what it had written does not count as here. */
+/* An interrupted import may have left a half-done batch: what it wrote does not count as here. */
 static int recover_scopes(const struct import *import, struct ethos_error *error)
 {
     const char *scopes[] = {import->note_scope, import->memory_scope,
@@ -129,20 +125,14 @@ static int recover_scopes(const struct import *import, struct ethos_error *error
 
 static int import_all(struct import *import, struct ethos_error *error)
 {
-    int code = recover_scopes(import, error);
-    if (code == ETHOS_OK)
-        code = load_records(import, error);
-    if (code == ETHOS_OK)
-        code = import_name(import, error);
-    if (code == ETHOS_OK)
-        code = import->waits ? import_propose_notes(import, error) : import_notes(import, error);
-    if (code == ETHOS_OK && !import_dry(import) && !import->waits)
-        code = imports_save(import->turn, &import->notes, error);
-    if (code == ETHOS_OK)
-        code = import_log(import, FOREIGN_MEMORY, error);
-    if (code == ETHOS_OK)
-        code = import_log(import, FOREIGN_USER, error);
-    return code;
+    TRY(recover_scopes(import, error));
+    TRY(load_records(import, error));
+    TRY(import_name(import, error));
+    TRY(import->waits ? import_propose_notes(import, error) : import_notes(import, error));
+    if (!import_dry(import) && !import->waits)
+        TRY(imports_save(import->turn, &import->notes, error));
+    TRY(import_log(import, FOREIGN_MEMORY, error));
+    return import_log(import, FOREIGN_USER, error);
 }
 
 static int run_locked(struct import *import, struct ethos_error *error)

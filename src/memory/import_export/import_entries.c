@@ -1,9 +1,9 @@
 /*
- * import_entries.c: entries of another program's memory or profile, added to ours.
+ * import_entries.c: adds the entries of another program's memory or profile to ours.
  *
- * An entry that is here already, or was brought before, is not brought again: the first is looked
- * up in the file, the second in the record. Neighbours that are both new are added as the one
- * piece of text that they are there, below the heading they stand under.
+ * An entry that is already here, or was imported before, is skipped: the first is looked up in the
+ * file, the second in the record. Adjacent new entries are added as one piece of text, as in the
+ * source, below the heading they are under.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +17,16 @@ struct log {
     struct import *import;
     enum foreign_target target;
     struct ethos_target place; /* of our file */
-    const char *scope, *key;   /* the same as told */
+    const char *scope, *key;   /* likewise, as reported */
     struct ethos_view here;
-    json_t *taken, *now; /* hashes: of all times, of this run */
+    json_t *taken, *now; /* hashes: of all runs, of this run */
     struct ethos_update *updates;
     size_t count;
-    const struct source_item *first, *last; /* the run of new entries that is open */
+    const struct source_item *first, *last; /* the current run of new entries */
     struct str diff;
 };
 
-/* Whether a text has these lines, one below the other. */
+/* Whether a text contains these lines, one after the other. */
 static bool has_lines(struct ethos_view text, struct ethos_view lines)
 {
     while (text.size >= lines.size && lines.size > 0) {
@@ -48,7 +48,7 @@ static bool has_lines(struct ethos_view text, struct ethos_view lines)
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
-/* The text of the open run: its heading, unless it comes along, and the piece. */
+/* The text of the current run: its heading, unless the run includes it, and the piece. */
 static int close_run(struct log *log)
 {
     const struct foreign_item *first = log->first ? &log->first->item : NULL;
@@ -95,7 +95,7 @@ static void report_entry(struct log *log, const struct source_item *item, const 
     import_report(log->import, item, log->scope, log->key, what, why, NULL);
 }
 
-/* Sets *out_new; what is not new is told of. */
+/* Sets *out_new; reports an entry that is not new. */
 static int check_entry_new(struct log *log, const struct source_item *item, bool *out_new)
 {
     char hash[ENTRY_HASH + 1];
@@ -151,7 +151,7 @@ static void collect_diff(void *arg, const struct ethos_outcome *outcome)
         str_adds(arg, outcome->diff);
 }
 
-/* The diff of a dry run is that of the file, not of one entry. */
+/* The diff of a dry run covers the file, not one entry. */
 static void report_file_diff(struct log *log)
 {
     const struct transfer_row row = {"diff", log->key,       log->scope, log->key,

@@ -1,10 +1,10 @@
 /*
- * import_index.c: the lines of notes that are imported, written in the same update as the notes.
+ * import_index.c: the index lines of imported notes, written in the same update as the notes.
  *
- * An import that is killed leaves some of the notes, each with its line. Where their index may stand for ours,
- * or the two merge, the text that it becomes in the end is known before the first note: every update writes
- * that text without the lines of notes that are still to come. Where not, and when somebody else changes the
- * index meanwhile, each update adds the lines of its own notes.
+ * An import that is killed leaves some of the notes, each with its line. If the source's index may
+ * replace ours, or the two can be merged, the final text is known before the first note: every
+ * update writes that text without the lines of notes that are still missing. Otherwise, and when
+ * somebody else changes the index meanwhile, each update adds the lines of its own notes.
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ static struct ethos_view text_here(const struct import_index *index)
 
 /* ---- what becomes of the index ---------------------------------------------------------------- */
 
-/* Whether every line of ours is one of theirs: an import that was killed leaves such an index. */
+/* Whether every line of ours is one of theirs: a killed import leaves such an index. */
 static int is_part_of(struct ethos_view ours, struct ethos_view theirs, bool *out)
 {
     struct ethos_view line;
@@ -165,11 +165,11 @@ static bool is_coming(void *arg, struct ethos_view file)
     return is_in_names(arg, file);
 }
 
-/* The lines of the notes that come, as their index has them; those of facts are made here. */
+/* The lines of imported notes, as the source's index has them; those of facts are generated. */
 static int join_lines(struct import_index *index, const struct meeting *meetings, json_t *coming,
                       size_t count, struct ethos_view ours)
 {
-    struct str lines;
+    CLEANUP_STR struct str lines;
     int code = ETHOS_OK;
     str_init(&lines, ETHOS_MAX_STORE_BYTES);
     if (index->item)
@@ -183,11 +183,10 @@ static int join_lines(struct import_index *index, const struct meeting *meetings
     if (code == ETHOS_OK)
         code = foreign_join(ours, str_view(&lines), is_coming, coming, &index->text,
                             &index->adding);
-    str_release(&lines);
     return code;
 }
 
-/* The files that this update makes. */
+/* The files that this update creates. */
 static json_t *coming_notes(const struct ethos_edit *edits, size_t count)
 {
     json_t *coming = json_object();
@@ -263,7 +262,7 @@ static void report_index(struct import *import, const struct import_index *index
                   : index->merged     ? "merged"
                   : meeting->old.data ? "updated"
                                       : "taken",
-                  same ? "here it says so already" : NULL, NULL);
+                  same ? "already included here" : NULL, NULL);
 }
 
 int import_index_finish(struct import *import, struct ethos_error *error)

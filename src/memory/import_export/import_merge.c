@@ -52,7 +52,7 @@ static bool was_seen(const struct meeting *meeting, const char *revision)
     return meeting->seen && strncmp(meeting->seen, revision, size) == 0;
 }
 
-/* Why nothing is to be done, or NULL. */
+/* Why nothing has to be done, or NULL. */
 static const char *nothing_to_do(const struct meeting *meeting, const char **out_why)
 {
     const struct ethos_text *old = &meeting->old;
@@ -103,7 +103,7 @@ int import_aside(struct import *import, const struct meeting *meeting, struct et
                                   : provider->ops->set_aside(provider, meeting->scope, meeting->key,
                                                              meeting->text, error);
     if (code == ETHOS_OK)
-        report_meeting(import, meeting, "conflict", "a different note of this name is here" ASIDE,
+        report_meeting(import, meeting, "conflict", "a different note has this name here" ASIDE,
                        NULL);
     return code;
 }
@@ -136,12 +136,12 @@ static void report_saved(struct import *import, const struct meeting *meeting,
 {
     const char *diff = saved->diff.size ? saved->diff.data : NULL;
     if (conflicts > 0)
-        report_meeting(import, meeting, "conflict",
-                       "changed here and there in the same lines" ASIDE, diff);
+        report_meeting(import, meeting, "conflict", "both sides changed the same lines" ASIDE,
+                       diff);
     else if (saved->written)
         report_meeting(import, meeting, "merged", NULL, diff);
     else
-        report_meeting(import, meeting, "unchanged", "here it says so already", NULL);
+        report_meeting(import, meeting, "unchanged", "already included here", NULL);
 }
 
 static int merge_with(struct import *import, const struct meeting *meeting, struct ethos_view base,

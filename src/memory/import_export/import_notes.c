@@ -1,9 +1,8 @@
 /*
- * import_notes.c: notes as files, facts as notes, and the index that lists them.
+ * import_notes.c: imports files as notes, facts as notes, and the index that lists them.
  *
- * Notes are written many at a time: what is new, or changed only there, goes through one update of
- * the store for up to BATCH files, with the lines of the index for them. The rest is brought together one
- * by one.
+ * Notes are written in batches: new ones, and those that changed only in the source, are written up
+ * to BATCH files per update, with their index lines. The others are merged one by one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 #include "memory/import_export/import_internal.h"
 
 #define BATCH 64 /* files of one update */
-#define NAMES 16 /* at which a fact looks for its note of before */
+#define NAMES 16 /* for finding the previous note of a fact */
 
 static bool is_note_item(const struct source_item *item)
 {
@@ -44,11 +43,11 @@ static void free_here(struct import *import, struct ethos_text *text)
 
 struct naming {
     struct import *import;
-    json_t *used;    /* keys of this run */
+    json_t *used;    /* keys assigned in this run */
     struct str note; /* scratch */
 };
 
-/* Whether a key was given to the fact of this title before. */
+/* Whether a fact with this title had the key before. */
 static bool is_mine(const struct import *import, const char *key, const char *title)
 {
     const char *seen = json_string_value(json_object_get(import->known, key));
@@ -56,10 +55,7 @@ static bool is_mine(const struct import *import, const char *key, const char *ti
     return blank && strcmp(blank + 1, title) == 0;
 }
 
-/*
- * Whether a key is not taken. One that holds exactly what the fact becomes is its own: a run that
- * was interrupted left it.
- */
+/* Whether a key is free. A note that equals the fact is its own: an interrupted run left it. */
 static int is_free(struct naming *naming, const struct source_item *item, const char *key,
                    bool *out, struct ethos_error *error)
 {
@@ -127,7 +123,7 @@ static int name_fact(struct naming *naming, struct source_item *item, struct eth
                                                                                  : err_nomem(error);
 }
 
-/* The note it becomes is what is compared from here on. */
+/* From here on the generated note is compared. */
 static int write_fact(struct naming *naming, struct source_item *item, struct ethos_error *error)
 {
     struct import *import = naming->import;
@@ -161,7 +157,7 @@ int import_name(struct import *import, struct ethos_error *error)
 
 /* ---- lines of the index --------------------------------------------------------------------- */
 
-/* Lines of notes that came for the first time, and of which a file is here. */
+/* Whether a line's note was imported for the first time and exists here. */
 static bool is_fresh(void *arg, struct ethos_view file)
 {
     const struct import *import = arg;
@@ -201,13 +197,13 @@ static void report_joined(void *arg, const struct ethos_outcome *outcome)
     written = written || before > 0;
     snprintf(why, sizeof why, "%zu line%s added to the index", added, added == 1 ? "" : "s");
     import_report(joining->import, joining->item, outcome->scope, outcome->key,
-                  written ? "merged" : "unchanged", written ? why : "it has its own lines here",
-                  outcome->diff);
+                  written ? "merged" : "unchanged",
+                  written ? why : "the index here has its own lines", outcome->diff);
 }
 
 /* ---- what of an index stays there ----------------------------------------------------------- */
 
-/* The lines of a text and the files they point at, as names of an object. */
+/* Collects the lines of a text and the files they link to, as names of an object. */
 static int collect_index_lines(json_t *lines, struct ethos_view text)
 {
     struct ethos_view line;
@@ -230,7 +226,7 @@ static void report_skipped_line(const struct joining *joining, size_t number, co
     joining->import->what->each(joining->import->what->arg, &row);
 }
 
-/* Entries whose notes never came, one by one; headings and prose together. */
+/* Reports entries whose notes were not imported one by one; headings and prose together. */
 static void report_skipped_lines(const struct joining *joining, const json_t *ours)
 {
     struct ethos_view rest = joining->theirs, line;
@@ -244,7 +240,7 @@ static void report_skipped_lines(const struct joining *joining, const json_t *ou
         if (view_blank(line) || json_object_getn(ours, name.data, name.size))
             continue;
         if (is && !json_object_getn(joining->import->known, name.data, name.size)) {
-            snprintf(why, sizeof why, "points at %.*s, which did not come",
+            snprintf(why, sizeof why, "links to %.*s, which was not imported",
                      (int)(name.size < ETHOS_MAX_KEY ? name.size : ETHOS_MAX_KEY), name.data);
             report_skipped_line(joining, number, why);
         }
@@ -291,7 +287,7 @@ struct batch {
     size_t count, told;
 };
 
-/* Only what was looked at is replaced; what moved meanwhile stays. */
+/* Replaces only texts that are unchanged since they were read. */
 static int write_unchanged_notes(void *arg, struct ethos_edit *edits, size_t count,
                                  struct ethos_error *error)
 {
@@ -315,17 +311,16 @@ static void report_written_note(void *arg, const struct ethos_outcome *outcome)
 {
     struct batch *batch = arg;
     if (batch->told == batch->count)
-        return; // the index is told of in the end
+        return; // the index is reported at the end
     struct meeting *meeting = &batch->meetings[batch->told++];
     bool written = outcome->kind == ETHOS_OUTCOME_WRITTEN;
     import_report(batch->import, meeting->item, meeting->scope, meeting->key,
                   !written            ? "skipped"
                   : meeting->old.data ? "updated"
                                       : "taken",
-                  written ? NULL : "changed here at this moment; run the import again",
-                  outcome->diff);
+                  written ? NULL : "changed here during the import; run it again", outcome->diff);
     if (!written)
-        meeting->item = NULL; // not to be remembered
+        meeting->item = NULL; // not to be recorded
 }
 
 static int record_imported_notes(struct batch *batch, struct ethos_error *error)
@@ -337,7 +332,10 @@ static int record_imported_notes(struct batch *batch, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-/* The notes, and in the same update their lines; their index itself is put in the end. */
+/*
+ * Writes the notes, and in the same update their index lines; the final index is written at the
+ * end.
+ */
 static int write_batch(struct batch *batch, struct ethos_error *error)
 {
     struct ethos_edit edits[BATCH + 1] = {0};
@@ -367,7 +365,7 @@ static int flush_batch(struct batch *batch, struct ethos_error *error)
     return code;
 }
 
-/* What is too large for one file of memory here. */
+/* Why a text is too large for one file of memory, or NULL. */
 static const char *refuse_text(const struct source_item *item, struct ethos_view text)
 {
     bool index = item->item.kind == FOREIGN_INDEX;
@@ -376,13 +374,11 @@ static const char *refuse_text(const struct source_item *item, struct ethos_view
     return !index && update_ceiling(text) > 0 ? "more than 524,288 characters" : NULL;
 }
 
-/*
- * Where nobody knows what was common, an index is joined by its lines, a note is kept beside ours.
- */
+/* Without a known base, indexes are joined by lines, and a note becomes a conflict copy. */
 static int merge_without_base(struct import *import, const struct meeting *meeting,
                               struct ethos_error *error)
 {
-    bool joined = import->index && import->index->added > 0; // a merge might bring lines twice
+    bool joined = import->index && import->index->added > 0; // a merge might duplicate lines
     bool index = meeting->item->item.kind == FOREIGN_INDEX;
     int code = joined && index ? ETHOS_NOTFOUND : import_merge(import, meeting, error);
     if (code != ETHOS_NOTFOUND)
@@ -425,7 +421,7 @@ static int import_item(struct batch *batch, const struct source_item *item,
     return code;
 }
 
-/* All items of one kind of file. */
+/* Imports all items of one kind of file. */
 static int import_items(struct batch *batch, bool index, struct ethos_error *error)
 {
     struct import *import = batch->import;
@@ -445,11 +441,11 @@ static int import_items(struct batch *batch, bool index, struct ethos_error *err
     return code;
 }
 
-/* Facts have no index: the lines are made here. */
+/* Facts have no index: their lines are generated. */
 static int list_facts(struct import *import, struct ethos_error *error)
 {
     static const struct source_item lines = {.file = TRANSFER_INDEX};
-    struct str theirs;
+    CLEANUP_STR struct str theirs;
     int code = ETHOS_OK;
     bool any = false;
     str_init(&theirs, ETHOS_MAX_STORE_BYTES);
@@ -464,7 +460,6 @@ static int list_facts(struct import *import, struct ethos_error *error)
         err_set(error, code, "%s: too large", TRANSFER_INDEX);
     else if (any)
         code = join_index(import, &lines, str_view(&theirs), error);
-    str_release(&theirs);
     return code;
 }
 

@@ -1,8 +1,8 @@
 /*
- * import_propose.c: an import that nobody has approved: each note, and the entries of a memory, wait for a person.
+ * import_propose.c: an import without approval: each note, and the entries of a memory, are queued.
  *
- * Nothing is written and nothing recorded as brought, so that the same import may be run again, and approved. What is
- * here already, or would have to be merged, is left alone and told.
+ * Nothing is written or recorded as imported, so that the same import may be run again, and
+ * approved. What is already here, or would have to be merged, is left alone and reported.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "core/notes/note.h"
 #include "memory/import_export/import_internal.h"
 
-#define MERGES "it is here with other content; import with --yes to merge it"
+#define MERGES "exists here with other content; import with --yes to merge it"
 
 /* A note, and its line in the index. */
 struct proposing {
@@ -30,8 +30,8 @@ static int describe_item(const struct source_item *item, struct proposing *out)
     str_init(&out->hook, ETHOS_MAX_STORE_BYTES);
     str_init(&out->index, ETHOS_MAX_STORE_BYTES);
     note_parse(item->note, &note);
-    int code = note_title(&note, item->key, &out->title);
-    return code == ETHOS_OK ? note_value(note.description, &out->hook) : code;
+    TRY(note_title(&note, item->key, &out->title));
+    return note_value(note.description, &out->hook);
 }
 
 static void release_proposal(struct proposing *self)
@@ -41,14 +41,14 @@ static void release_proposal(struct proposing *self)
     str_release(&self->index);
 }
 
-/* As it would be written; admission makes it wait. */
+/* Returns the edit of the import; admission queues it. */
 static int propose_edit(void *arg, struct ethos_edit *edits, size_t count,
                         struct ethos_error *error)
 {
     struct proposing *self = arg;
     (void)count;
     if (edits[0].old.data)
-        return ETHOS_OK; // it came meanwhile
+        return ETHOS_OK; // created meanwhile
     edits[0].verdict = edits[1].verdict = ETHOS_EDIT_PUT;
     edits[0].text = self->item->note;
     if (index_put(view_of(edits[1].old.data, edits[1].old.size), str_view(&self->title),

@@ -1,5 +1,5 @@
 /*
- * internal.h: what import and export share. Private to memory/import_export/.
+ * internal.h: the parts that import and export share. Private to memory/import_export/.
  */
 #ifndef ETHOS_MEMORY_IMPORT_EXPORT_INTERNAL_H
 #define ETHOS_MEMORY_IMPORT_EXPORT_INTERNAL_H
@@ -18,18 +18,18 @@
 struct source_item {
     struct foreign_item item;
     const char *file;       /* path within the source, with :line unless it is the whole file */
-    const char *key;        /* of a note, once it is known */
-    struct ethos_view note; /* the text of the file it becomes */
+    const char *key;        /* of a note, once known */
+    struct ethos_view note; /* the text to import */
 };
 
 struct import_source {
-    struct arena arena; /* every text and name */
+    struct arena arena; /* holds every text and name */
     char path[TRANSFER_PATH];
     struct source_item *items;
     size_t count, capacity;
 };
 
-/* Finds and reads everything; rows of what is not taken go to what->each. Release it always. */
+/* Finds and reads the source; what is skipped is reported to what->each. Release it in any case. */
 int source_load(struct ethos_turn *turn, const struct transfer_request *what,
                 struct import_source *out, struct ethos_error *error);
 void source_release(struct import_source *source);
@@ -39,7 +39,7 @@ void source_release(struct import_source *source);
 /* Appends the text with secrets redacted. Returns str_code. */
 int secret_redact(struct ethos_view text, struct str *out);
 
-/* Tells of every line that holds one, from 1, and of which kind. Returns str_code. */
+/* Calls each with every line, from 1, that contains a secret, and its kind. Returns str_code. */
 typedef void secret_fn(void *arg, size_t line, struct ethos_view tag);
 int secret_find(struct ethos_view text, secret_fn *each, void *arg);
 
@@ -50,33 +50,33 @@ int secret_find(struct ethos_view text, secret_fn *each, void *arg);
 struct imports {
     char scope[ETHOS_MAX_SCOPE];
     json_t *json;   /* the whole file */
-    json_t *loaded; /* as it was */
+    json_t *loaded; /* as it was read */
 };
 
 /*
- * The record of a scope, empty when there is none. What came is forgotten where the scope has
- * neither texts nor a past: then nobody deleted it one by one. ETHOS_CORRUPT says how to go on.
+ * The record of a scope, empty if there is none. Imports are forgotten if the scope has neither
+ * texts nor history: then nobody deleted them one by one. ETHOS_CORRUPT says how to continue.
  */
 int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out,
                  struct ethos_error *error);
-/* Writes it unless it says what it said. */
+/* Writes the record unless it is unchanged. */
 
-/* ETHOS_LIMIT when the record cannot hold so many files more; asked before they are written. */
+/* ETHOS_LIMIT if the record cannot hold so many more files; called before they are written. */
 int imports_check_room(const struct imports *imports, size_t files, struct ethos_error *error);
 
 int imports_save(struct ethos_turn *turn, const struct imports *imports, struct ethos_error *error);
 void imports_release(struct imports *imports);
 
-/* One import or export at a time; released by closing *out_lock. */
+/* Locks out other imports and exports; closing *out_lock releases it. */
 int imports_lock(struct ethos_turn *turn, int *out_lock, struct ethos_error *error);
 
 /*
- * The object {"a": {"b": {"c": here}}} of a record, made when missing. Borrowed; NULL without
+ * The object {"a": {"b": {"c": here}}} of a record, created if missing. Borrowed; NULL if out of
  * memory. Names end with NULL.
  */
 json_t *imports_part(struct imports *imports, const char *const *names);
 
-/* The same where it is there, else NULL. */
+/* Likewise if it exists, else NULL. */
 const json_t *imports_find(const struct imports *imports, const char *const *names);
 
 /* The first ENTRY_HASH digits of the hash of a fact. ETHOS_NOMEM. */

@@ -1,5 +1,5 @@
 /*
- * redact.c: what looks like a secret in a text that comes in or goes out.
+ * redact.c: finds and redacts text that looks like a secret in imports and exports.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ int secret_redact(struct ethos_view text, struct str *out)
 
 int secret_find(struct ethos_view text, secret_fn *each, void *arg)
 {
-    struct str clean;
+    CLEANUP_STR struct str clean;
     struct ethos_view shown, line, seen;
     str_init(&clean, ETHOS_MAX_STORE_BYTES);
     if (scan_text(text, SCAN_REDACT, &clean, NULL)) {
@@ -36,7 +36,5 @@ int secret_find(struct ethos_view text, secret_fn *each, void *arg)
             if (!view_eq(line, seen))
                 each(arg, number, tag_of(seen));
     }
-    int code = str_code(&clean);
-    str_release(&clean);
-    return code;
+    return str_code(&clean);
 }

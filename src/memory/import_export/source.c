@@ -1,8 +1,8 @@
 /*
- * source.c: finds what another program keeps and reads all of it.
+ * source.c: finds the memory of another program and reads all of it.
  *
- * Only regular files are read, and only those that lie in the folder: a link may lead anywhere.
- * Names are taken in byte order, so that two runs do the same.
+ * Only regular files in the folder are read, as a link may lead anywhere. Names are sorted by
+ * bytes, so that two runs do the same.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 
 #define TOTAL_MAX ((size_t)256 << 20) /* bytes of one source */
 #define NAMES_MAX 1000000             /* entries of one folder */
-#define FOLDERS_MAX 1000              /* bytes of names of folders that are told */
+#define FOLDERS_MAX 1000              /* bytes of reported folder names */
 
 /* ---- where programs keep their memory ------------------------------------------------------- */
 
@@ -45,7 +45,7 @@ static void env_path(const char *variable, const char *rest, struct str *out)
         str_printf(out, "%s/%s", home ? home : "", rest);
 }
 
-/* Every character that is neither letter nor digit is a hyphen there. */
+/* Claude Code replaces every character that is neither letter nor digit by a hyphen. */
 static void claude_path(const char *project, struct str *out)
 {
     env_path("CLAUDE_CONFIG_DIR", ".claude", out);
@@ -53,7 +53,7 @@ static void claude_path(const char *project, struct str *out)
     for (const char *at = project; *at; at++) {
         bool plain = (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') ||
                      (*at >= 'A' && *at <= 'Z');
-        if (plain || ((unsigned char)*at & 0xC0) != 0x80) // one for each character, not byte
+        if (plain || ((unsigned char)*at & 0xC0) != 0x80) // one per character, not per byte
             str_addc(out, plain ? *at : '-');
     }
     str_adds(out, "/memory");
@@ -72,7 +72,7 @@ static bool is_database(const char *format)
     return strcmp(format, "ethos-vector") == 0;
 }
 
-/* Makes out the path of a source for one project folder; empty when nobody can know. */
+/* Derives the path of a source for one project folder; empty if unknown. */
 static void usual_path(const char *format, const char *project, struct str *out)
 {
     str_clear(out);
@@ -96,7 +96,7 @@ static bool path_exists(const char *path)
     return os_fstatat(AT_FDCWD, path, &info, 0) == 0;
 }
 
-/* A project stands for its CLAUDE.md. */
+/* A project folder means its CLAUDE.md. */
 static int open_source_path(const char *format, struct str *path, struct ethos_error *error)
 {
     struct stat info;
@@ -104,11 +104,11 @@ static int open_source_path(const char *format, struct str *path, struct ethos_e
     bool folder = there && S_ISDIR(info.st_mode);
     if (there && !folder && foreign_is_folder(format))
         return err_hint(error, err_set(error, ETHOS_INVALID, "%s: not a folder", path->data),
-                        "say the folder: ethos import %s DIR", format);
+                        "name the folder: ethos import %s DIR", format);
     if (!folder || foreign_is_folder(format))
         return ETHOS_OK;
     if (strcmp(format, "claude-md") != 0)
-        return err_set(error, ETHOS_INVALID, "%s: a folder; say the file to read", path->data);
+        return err_set(error, ETHOS_INVALID, "%s: a folder; name the file to read", path->data);
     return str_adds(path, "/CLAUDE.md") == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
 }
 
@@ -117,9 +117,9 @@ static int no_path(const struct transfer_request *what, struct ethos_error *erro
     bool folder = foreign_is_folder(what->format);
     int code = err_set(error, ETHOS_INVALID, "%s: no %s given", what->format,
                        folder ? "folder" : "file");
-    return what->path ? err_hint(error, code, "say its path: ethos import %s %s", what->format,
+    return what->path ? err_hint(error, code, "give its path: ethos import %s %s", what->format,
                                  folder ? "DIR" : "FILE")
-                      : err_hint(error, code, "say its path, or set MEMORY_FILE_PATH");
+                      : err_hint(error, code, "give its path, or set MEMORY_FILE_PATH");
 }
 
 static int not_there(const struct transfer_request *what, const char *path,
@@ -127,12 +127,12 @@ static int not_there(const struct transfer_request *what, const char *path,
 {
     int code = err_set(error, ETHOS_NOTFOUND, "%s: there is no memory of %s", path, what->format);
     return what->path
-               ? err_hint(error, code, "check the path, or leave it out for where %s keeps it",
+               ? err_hint(error, code, "check the path, or leave it out for the default of %s",
                           what->format)
-               : err_hint(error, code, "say where it is: ethos import %s PATH", what->format);
+               : err_hint(error, code, "give its path: ethos import %s PATH", what->format);
 }
 
-/* The current directory comes first, as for those programs; then the root of the workspace. */
+/* The current directory first, as in those programs; then the root of the workspace. */
 static int find_path(const struct ethos_turn *turn, const struct transfer_request *what,
                      struct str *out, struct ethos_error *error)
 {
@@ -165,8 +165,8 @@ struct loading {
     const struct transfer_request *what;
     const char *file;   /* path within the source */
     size_t total;       /* bytes so far */
-    size_t others;      /* files that are not worth telling one by one */
-    struct str folders; /* names of folders that are not, with '/' and a comma each */
+    size_t others;      /* files that are reported together */
+    struct str folders; /* names of folders that are reported together, with '/' and a comma each */
     bool single;        /* the source is one file */
 };
 
@@ -198,9 +198,9 @@ static const char *refuse_name(const char *name)
     if (strstr(name, ".."))
         return "a name with two dots in a row";
     if (scope_key_safe(name, NULL) != ETHOS_OK)
-        return "no name for memory, which has letters, digits and . _ - only";
+        return "not a valid name for memory: letters, digits and . _ - only";
     return scope_key_writable(name, NULL) != ETHOS_OK
-               ? "a name that is reserved"
+               ? "a reserved name"
                : "the name of a temporary or a conflict copy";
 }
 
@@ -245,7 +245,7 @@ static int add_item(void *arg, const struct foreign_item *item)
     return ETHOS_OK;
 }
 
-/* Whether a file is not ours to read, or is no more; anything else is a fault. */
+/* Whether a file cannot be read, or is gone; anything else is a failure. */
 static bool is_closed(int errnum)
 {
     return errnum == EACCES || errnum == EPERM || errnum == ENOENT || errnum == ELOOP ||
@@ -264,13 +264,13 @@ static int copy_source_text(struct loading *loading, const struct str *text, str
 }
 
 /*
- * Keeps the text of a regular file; *out_why says why one of a folder is left. One that is the
- * whole source is an error then.
+ * Copies the text of a regular file; *out_why says why a file of a folder is skipped. If it is the
+ * whole source, that is an error.
  */
 static int read_source_file(struct loading *loading, int dir, const char *name,
                             struct ethos_view *out, const char **out_why, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     int fd = os_openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
     if (fd < 0 && (loading->single || !is_closed(errno)))
         return err_errno(error, errno, name);
@@ -287,7 +287,6 @@ static int read_source_file(struct loading *loading, int dir, const char *name,
     } else if (code == ETHOS_OK) {
         code = copy_source_text(loading, &text, out, error);
     }
-    str_release(&text);
     return code;
 }
 
@@ -320,7 +319,7 @@ static int list_names(struct loading *loading, int dir, struct dir_names *out,
     return err_errno(error, errno, loading->source->path);
 }
 
-/* Why a thing in a folder is not read, by its kind and name; NULL: it is. */
+/* Why an entry of a folder is not read, by its kind and name; NULL: it is. */
 static const char *refuse_thing(const struct loading *loading, const struct stat *info,
                                 const char *file)
 {
@@ -331,11 +330,11 @@ static const char *refuse_thing(const struct loading *loading, const struct stat
     if (S_ISDIR(info->st_mode))
         return foreign_below(loading->what->format)
                    ? ""
-                   : "a folder; only the files beside the index are memory";
+                   : "a folder; only files beside the index are memory";
     return S_ISLNK(info->st_mode) ? "a symbolic link" : "not a regular file";
 }
 
-/* Past the limit of the list, folders are no more than counted. */
+/* Beyond the limit of the list, folders are only counted. */
 static void count_other(struct loading *loading, const struct stat *info, const char *file)
 {
     size_t size = loading->folders.size;
@@ -359,7 +358,7 @@ static int load_folder(struct loading *loading, int dir, const char *prefix,
         if (!file)
             return err_nomem(error);
         if (below && strcmp(below, name) == 0)
-            continue; // looked into on its own
+            continue; // looked into separately
         if (os_fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
             code = errno == ENOENT ? ETHOS_OK : err_errno(error, errno, file);
             continue; // gone meanwhile
@@ -392,7 +391,7 @@ static int load_below(struct loading *loading, int dir, struct ethos_error *erro
 /* "no memory: media/, skills/, 2 other files" */
 static int report_other_files(struct loading *loading, struct ethos_error *error)
 {
-    struct str why;
+    CLEANUP_STR struct str why = {0};
     const struct ethos_view folders = str_view(&loading->folders);
     if (loading->others == 0 && folders.size == 0)
         return ETHOS_OK;
@@ -405,14 +404,15 @@ static int report_other_files(struct loading *loading, struct ethos_error *error
         str_truncate(&why, why.size - strlen(", "));
     if (str_code(&why) == ETHOS_OK)
         report_skipped_file(loading, ".", why.data);
-    int code = str_code(&why) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
-    str_release(&why);
-    return code;
+    return str_code(&why) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
 /* ---- reading databases ----------------------------------------------------------------------- */
 
-/* A vector database has the memory of all; here comes that of this turn, and what was kept for everybody. */
+/*
+ * A vector database has everybody's memory: only that of this turn, and what is shared, is
+ * imported.
+ */
 struct database {
     struct loading *loading;
     const struct ethos_context *context;
@@ -424,7 +424,7 @@ static bool is_for_all(struct ethos_view scope)
     return view_eq(scope, VIEW("global")) || view_eq(scope, VIEW("cli"));
 }
 
-/* A text by a name of its own is one memory: the day it is from stands above it. */
+/* A text with its own name is one memory: its date becomes a heading. */
 static int write_entry(const struct vector_entry *entry, bool whole, struct str *out)
 {
     if (!whole && entry->created.size >= 10)
@@ -450,9 +450,10 @@ static int load_entry(void *arg, const struct vector_entry *entry)
     if (!loading->file)
         return err_nomem(database->error);
     if (!ours || memchr(entry->content.data, 0, entry->content.size)) {
-        report_skipped_file(loading, loading->file,
-                            ours ? "holds a NUL character"
-                                 : "of somebody else; -p and -u say whose memory is brought");
+        report_skipped_file(
+            loading, loading->file,
+            ours ? "holds a NUL character"
+                 : "belongs to somebody else; -p and -u select whose memory is imported");
         return ETHOS_OK;
     }
     str_init(&text, ETHOS_MAX_INPUT_BYTES);
@@ -465,7 +466,7 @@ static int load_entry(void *arg, const struct vector_entry *entry)
                      arena, add_item, skip_line, loading) != ETHOS_OK)
         code = err_nomem(database->error);
     if (source->count > before)
-        source->items[before].item.apart = true; // of another text than the one before
+        source->items[before].item.apart = true; // from another text than the previous one
     return code;
 }
 
@@ -488,14 +489,12 @@ static int load_all(struct loading *loading, struct ethos_error *error)
     loading->single = !foreign_is_folder(loading->what->format);
     if (loading->single)
         return load_file(loading, AT_FDCWD, path, name && name[1] ? name + 1 : path, error);
-    int dir = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int dir = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return err_errno(error, errno, path);
-    int code = load_folder(loading, dir, "", error);
-    if (code == ETHOS_OK)
-        code = load_below(loading, dir, error);
-    os_close(dir);
-    return code == ETHOS_OK ? report_other_files(loading, error) : code;
+    TRY(load_folder(loading, dir, "", error));
+    TRY(load_below(loading, dir, error));
+    return report_other_files(loading, error);
 }
 
 int source_load(struct ethos_turn *turn, const struct transfer_request *what,

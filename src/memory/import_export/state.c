@@ -1,7 +1,7 @@
 /*
- * state.c: the record of what imports saw and exports wrote last.
+ * state.c: the record of what imports last read and exports last wrote.
  *
- * It holds hashes only: a text that is to be forgotten for good is not kept alive by it.
+ * It contains only hashes, so that it does not preserve a text that must be forgotten.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static int check_record(const struct imports *imports, const char *name, struct 
               : err_set(error, ETHOS_CORRUPT, HOME_RECORDS "/%s: not a record of imports", name);
 }
 
-/* Walks end at the first. */
+/* Stops a walk at the first. */
 static int stop_at_entry(void *arg, const struct ethos_entry *entry)
 {
     (void)entry;
@@ -51,7 +51,7 @@ static int stop_at_change(void *arg, const struct ethos_change *change)
     return 1;
 }
 
-/* Whether a scope was never written, or forgotten as a whole. */
+/* Whether a scope was never written, or purged completely. */
 static int is_new(struct ethos_turn *turn, const char *scope, bool *out, struct ethos_error *error)
 {
     struct ethos_provider *provider = turn->provider;
@@ -71,10 +71,10 @@ static int forget_if_new(struct ethos_turn *turn, struct imports *imports,
     imports->loaded = json_deep_copy(imports->json);
     if (!imports->loaded)
         return err_nomem(error);
-    int code = is_new(turn, imports->scope, &new, error);
-    if (code == ETHOS_OK && new &&json_object_set_new(imports->json, "sources", json_object()) != 0)
-        code = err_nomem(error);
-    return code;
+    TRY(is_new(turn, imports->scope, &new, error));
+    return new &&json_object_set_new(imports->json, "sources", json_object()) != 0
+               ? err_nomem(error)
+               : ETHOS_OK;
 }
 
 int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out,
@@ -86,10 +86,8 @@ int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out
     snprintf(out->scope, sizeof out->scope, "%s", scope);
     home_record_name("imports", scope, name);
     snprintf(path, sizeof path, HOME_RECORDS "/%s", name);
-    int code = service_open_root(turn->ethos, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_read_json_most(dir, path, RECORD_BYTES, &out->json, error);
+    TRY(service_open_root(turn->ethos, false, &dir, error));
+    int code = home_read_json_most(dir, path, RECORD_BYTES, &out->json, error);
     if (dir >= 0)
         os_close(dir);
     if (code == ETHOS_OK)
@@ -101,7 +99,7 @@ int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out
     return code == ETHOS_OK ? forget_if_new(turn, out, error) : code;
 }
 
-/* Values within a value, itself included, as the parser counts them. */
+/* The number of values in a value, including itself, as the parser counts them. */
 static size_t count_values(const json_t *value)
 {
     const char *name;
@@ -128,7 +126,7 @@ int imports_check_room(const struct imports *imports, size_t files, struct ethos
 int imports_save(struct ethos_turn *turn, const struct imports *imports, struct ethos_error *error)
 {
     int dir;
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     char name[HOME_RECORD_SIZE];
     if (json_equal(imports->json, imports->loaded))
         return ETHOS_OK;
@@ -145,7 +143,6 @@ int imports_save(struct ethos_turn *turn, const struct imports *imports, struct 
         code = home_replace(dir, HOME_RECORDS, name, str_view(&text), error);
         os_close(dir);
     }
-    str_release(&text);
     return code;
 }
 
@@ -159,15 +156,13 @@ void imports_release(struct imports *imports)
 int imports_lock(struct ethos_turn *turn, int *out_lock, struct ethos_error *error)
 {
     int dir;
-    int code = service_open_root(turn->ethos, true, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_lock(dir, "imports", out_lock, error);
+    TRY(service_open_root(turn->ethos, true, &dir, error));
+    int code = home_lock(dir, "imports", out_lock, error);
     os_close(dir);
     return code;
 }
 
-/* The member of an object, made when missing and wanted; only objects count. */
+/* The member of an object, created if missing and wanted; only objects count. */
 static json_t *get_member(json_t *at, const char *name, bool make)
 {
     json_t *next = json_object_get(at, name);
@@ -178,19 +173,18 @@ static json_t *get_member(json_t *at, const char *name, bool make)
 }
 
 /*
- * Names are paths and keys: any bytes that are no UTF-8 are told apart well enough by what is
- * left.
+ * Names are paths and keys: bytes that are not UTF-8 are dropped, and the rest still identifies
+ * them.
  */
 static json_t *get_nested_member(json_t *at, const char *const *names, bool make)
 {
-    struct str name;
+    CLEANUP_STR struct str name;
     str_init(&name, TRANSFER_PATH * 3);
     for (; at && *names; names++) {
         str_clear(&name);
         utf8_sanitize(view_str(*names), &name);
         at = str_code(&name) == ETHOS_OK ? get_member(at, name.data, make) : NULL;
     }
-    str_release(&name);
     return at;
 }
 

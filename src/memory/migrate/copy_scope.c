@@ -1,18 +1,19 @@
 /*
- * copy_scope.c: one scope of a move: what the target is to become, and the steps that lead there.
+ * copy_scope.c: migrates one scope: plans what the target will be, and copies changes until it is.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "core/history/history.h"
 #include "core/memory/scope.h"
 #include "memory/migrate/scope_history.h"
 #include "store/store.h"
 
-#define WALK_ENDS 1 /* what was looked for is found */
+#define WALK_ENDS 1 /* ends a walk: found */
 
 static bool is_no_text(const char *revision)
 {
@@ -26,7 +27,7 @@ static uint64_t last_number(const struct plan *plan)
     return plan->count > 0 ? plan->rows[plan->count - 1].number : 0;
 }
 
-/* The number that a change of the source has by now: of the newest one with the old number. */
+/* The current number of a source change: of the newest one with the old number. */
 static uint64_t number_now(const struct plan *plan, uint64_t old)
 {
     for (size_t i = plan->count; i-- > 0;) {
@@ -36,10 +37,10 @@ static uint64_t number_now(const struct plan *plan, uint64_t old)
     return plan->some ? 0 : old;
 }
 
-/* "3,4" with the numbers of now; what is no number ends it. */
+/* Converts "3,4" to current numbers; stops at anything that is not a number. */
 static int map_undoes(struct plan *plan, const char **undoes)
 {
-    struct str out;
+    CLEANUP_STR struct str out = {0};
     const char *at = *undoes;
     char *end;
     if (!at)
@@ -53,12 +54,10 @@ static int map_undoes(struct plan *plan, const char **undoes)
         at = *end == ',' ? end + 1 : end;
     }
     *undoes = out.size ? arena_str(&plan->arena, out.data) : NULL;
-    int code = str_code(&out) == ETHOS_OK && (*undoes || !out.size) ? ETHOS_OK : ETHOS_NOMEM;
-    str_release(&out);
-    return code;
+    return str_code(&out) == ETHOS_OK && (*undoes || !out.size) ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* A change as it comes next in the target. */
+/* The next change for the target. */
 static int number_change(struct plan *plan, const struct ethos_change *from,
                          struct ethos_change *out)
 {
@@ -99,7 +98,10 @@ static int refuse_other_change(const struct plan *plan, const struct ethos_chang
     return err_hint(error, code, "choose an empty target, or one that this source was moved to");
 }
 
-/* The next change of the target must be the next one of the source, or one that a move added. */
+/*
+ * The next change of the target must equal the next one of the source, or be one that a migration
+ * added.
+ */
 static int accept_target_change(struct plan *plan, const struct ethos_change *there,
                                 struct ethos_error *error)
 {
@@ -158,7 +160,9 @@ static int change_nothing(void *arg, struct ethos_edit *edits, size_t count,
     return ETHOS_OK;
 }
 
-/* The revisions that changes lead to, of each key; in the arena of the keys. NULL: no memory. */
+/*
+ * The revision that the changes of each key lead to; in the arena of the keys. NULL: out of memory.
+ */
 static const char **find_ends(struct names *keys, const struct ethos_change *rows, size_t count)
 {
     const char **ends = arena_array(&keys->arena, keys->count + 1, sizeof *ends);
@@ -173,8 +177,9 @@ static const char **find_ends(struct names *keys, const struct ethos_change *row
 }
 
 /*
- * The text a key has now. Where people can edit it, after what they did was recorded: an update does that, which
- * costs as much as the index of the scope, so one that its last change led to (end; NULL: unknown) is only read.
+ * Reads the current text of a key. If people can edit it, their edits are recorded first by an
+ * update, which costs as much as the index of the scope; so a text that its last change led to
+ * (end; NULL: unknown) is only read.
  */
 static int read_settled_text(const struct plan *plan, struct ethos_store *store, const char *key,
                              const char *end, struct ethos_text *out, struct ethos_error *error)
@@ -189,7 +194,7 @@ static int read_settled_text(const struct plan *plan, struct ethos_store *store,
         return read;
     struct ethos_edit edit = {.key = key};
     int code = store_update(store, plan->scope, &edit, 1, change_nothing, NULL, NULL, error);
-    if (code == ETHOS_DENIED || code == ETHOS_IO) { // a file that we may only read, or a disk
+    if (code == ETHOS_DENIED || code == ETHOS_IO) { // read-only file, or disk error
         host->resize(host->arg, edit.old.data, 0);
         return read;
     }
@@ -223,7 +228,7 @@ static int plan_change(struct plan *plan, const char *key, const char *before, c
 /* The newest change of a walk. */
 struct newest_change {
     const struct plan *plan;
-    bool known; /* it is the last one that the plan was made of */
+    bool known; /* it is the last change of the plan */
 };
 
 static int check_newest(void *arg, const struct ethos_change *change)
@@ -245,7 +250,9 @@ int plan_is_old(const struct plan *plan, bool *out, struct ethos_error *error)
     return code == WALK_ENDS ? ETHOS_OK : code;
 }
 
-/* A text other than its last change led to gets a change; but not one whose change came meanwhile. */
+/*
+ * Adds a change for a text that its last change did not lead to, unless its change came meanwhile.
+ */
 static int compare_key(struct plan *plan, const char *key, const char *end,
                        struct ethos_error *error)
 {
@@ -268,8 +275,8 @@ static int compare_key(struct plan *plan, const char *key, const char *end,
 /* ---- the plan -------------------------------------------------------------------------------- */
 
 /*
- * Where people can edit texts: what they did becomes changes, and what a dead writer left is finished or taken
- * back.
+ * If people can edit texts, records their edits, and finishes or rolls back what a crashed writer
+ * left.
  */
 static int record_outside_edits(const struct plan *plan, struct ethos_store *store,
                                 struct ethos_error *error)
@@ -287,7 +294,7 @@ static int record_outside_edits(const struct plan *plan, struct ethos_store *sto
         code = err_nomem(error);
     for (size_t i = 0; code == ETHOS_OK && i < keys.count; i++) {
         struct ethos_text text = {0};
-        const char *end = i > 0 ? ends[i] : NULL; // an update of one key settles dead writers
+        const char *end = i > 0 ? ends[i] : NULL; // an update of one key recovers after a crash
         code = read_settled_text(plan, store, keys.list[i], end, &text, error);
         host->resize(host->arg, text.data, 0);
     }
@@ -336,13 +343,12 @@ int plan_make(struct plan *plan, const struct migrate *move, const char *scope,
 {
     *plan = (struct plan){.move = move, .scope = scope};
     arena_init(&plan->arena);
-    int code = record_outside_edits(plan, move->from, error);
-    if (code == ETHOS_OK)
-        code = record_outside_edits(plan, move->to, error);
-    return code == ETHOS_OK ? draw_up(plan, error) : code;
+    TRY(record_outside_edits(plan, move->from, error));
+    TRY(record_outside_edits(plan, move->to, error));
+    return draw_up(plan, error);
 }
 
-/* The newest change of the target: those of the plan come after it. */
+/* The newest change of the target; the plan's follow it. */
 static int accept_last(struct plan *plan, struct ethos_error *error)
 {
     struct scope_history target;
@@ -385,7 +391,7 @@ void plan_release(struct plan *plan)
 
 /* ---- carrying it out ------------------------------------------------------------------------- */
 
-/* What is handed over at once. */
+/* A batch of changes copied at once. */
 struct hand {
     struct arena arena;
     struct ethos_row *rows;
@@ -400,7 +406,9 @@ static bool is_full(const struct hand *hand)
     return hand->count >= MIGRATE_ROWS || hand->bytes >= MIGRATE_BYTES;
 }
 
-/* No key may be left with a text that nobody has: then it goes on to where one is known. */
+/*
+ * No key may be left with a text that nobody has: then the batch extends to where a text is known.
+ */
 static int extend_batch(struct hand *hand, struct replay *replay, const struct plan *plan,
                         size_t from, struct ethos_error *error)
 {
@@ -484,7 +492,7 @@ static bool has_copy(const struct copies *copies, const struct ethos_copy *copy)
     return false;
 }
 
-/* Leaves of those of the source what the target lacks. */
+/* Removes from the source's copies those that the target has. */
 static int missing_copies(const struct plan *plan, struct copies *out, struct ethos_error *error)
 {
     struct copies there;

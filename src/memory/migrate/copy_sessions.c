@@ -1,9 +1,9 @@
 /*
- * copy_sessions.c: conversations and keys from one place to another.
+ * copy_sessions.c: copies conversations and API keys to another backend.
  *
- * A session goes over with its id, its times and the messages that are shown, oldest first; whoever
- * comes again goes on after the messages that are there. Then both sides are read and compared, as a store keeps
- * them: times in one form, a session no older than its messages, at least a turn for each question.
+ * A session is copied with its id, its times and its visible messages, oldest first; a repeated run
+ * continues after the messages that were copied. Then both sides are read and compared in normal
+ * form: times in one format, a session no older than its messages, at least one turn per question.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,16 +11,17 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "core/sessions/key.h"
 #include "memory/migrate/scope_history.h"
 #include "memory/provider/missing_slots.h"
 
-#define AT_ONCE 128           /* messages that are appended together */
-#define BYTES_AT_ONCE 4194304 /* and what is enough of them */
+#define AT_ONCE 128           /* messages appended at once */
+#define BYTES_AT_ONCE 4194304 /* or this many bytes of them */
 #define PAGE 200              /* sessions listed at once */
 #define KEY_BYTES 65536       /* of a session's key */
-#define KEY_TRIES 1000        /* at a key that is free */
+#define KEY_TRIES 1000        /* attempts to find a free key */
 
 /* A conversation in memory. */
 struct session_copy {
@@ -37,10 +38,10 @@ struct session_migration {
     struct migrate_talk_count count;
     struct names order; /* "<time it was made>\n<id>" */
     char digests[2][HASH_HEX_SIZE];
-    struct ethos_error why; /* of the conversation at hand: what the target says to it */
+    struct ethos_error why; /* why the target refused something of the current conversation */
 };
 
-/* A time in the form that every store gives it; "" when it is none. */
+/* A time in the one format that every store returns; "" if it is invalid. */
 static const char *in_form(const char *time, char out[CLOCK_ISO_SIZE])
 {
     int64_t ms;
@@ -95,7 +96,7 @@ static int copy_message(void *arg, const struct ethos_message *message)
     return talk->failed ? ETHOS_NOMEM : ETHOS_OK;
 }
 
-/* A session that is not there is none. */
+/* A missing session is not an error. */
 static int read_talk(struct ethos_sessions *store, const char *id, struct session_copy *out,
                      struct ethos_error *error)
 {
@@ -114,17 +115,15 @@ static void release_talk(struct session_copy *talk)
     arena_release(&talk->arena);
 }
 
-/* A parent was made before its children. */
+/* Parents are created before their children. */
 static int add_session_order(void *arg, const struct ethos_session *session)
 {
     struct session_migration *moving = arg;
-    struct str line;
+    CLEANUP_STR struct str line;
     char made[CLOCK_ISO_SIZE];
     str_init(&line, SIZE_MAX);
     str_printf(&line, "%s\n%s", in_form(session->created_at, made), session->id);
-    int code = str_code(&line) == ETHOS_OK ? names_add(&moving->order, line.data) : ETHOS_NOMEM;
-    str_release(&line);
-    return code;
+    return str_code(&line) == ETHOS_OK ? names_add(&moving->order, line.data) : ETHOS_NOMEM;
 }
 
 static int list_all(struct session_migration *moving, struct ethos_error *error)
@@ -170,7 +169,7 @@ static size_t count_user_messages(const struct session_copy *talk, size_t first)
     return count;
 }
 
-/* A session was changed when its last message came, if not later. */
+/* A session's update time is at least that of its last message. */
 static const char *changed_at(const struct session_copy *talk)
 {
     const char *last = talk->session.updated_at;
@@ -213,10 +212,10 @@ static void print_message(const struct ethos_message *message, struct str *out)
     str_addc(out, '\n');
 }
 
-/* Everything of a conversation, in front of it the digest of those before. */
+/* Everything of a conversation, after the digest of the previous ones. */
 static int digest_talk(const struct session_copy *talk, char digest[HASH_HEX_SIZE])
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     str_adds(&text, digest);
     if (talk->there)
@@ -225,7 +224,6 @@ static int digest_talk(const struct session_copy *talk, char digest[HASH_HEX_SIZ
         print_message(&talk->messages[i], &text);
     int code = str_code(&text);
     hash_hex(str_view(&text), digest);
-    str_release(&text);
     return code;
 }
 
@@ -258,12 +256,15 @@ static int compare_session(struct session_migration *moving, const char *id,
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Another session has the key: creates it under "<key>:<ms>", from the moment it was made on. */
+/*
+ * The key is taken by another session: creates it under "<key>:<ms>", starting from its creation
+ * time.
+ */
 static int create_beside(struct session_migration *moving, struct ethos_session *session,
                          struct ethos_error *error)
 {
     char id[ETHOS_UUID_SIZE];
-    struct str key;
+    CLEANUP_STR struct str key;
     int64_t ms = 0;
     int code = ETHOS_EXISTS;
     str_init(&key, KEY_BYTES);
@@ -279,11 +280,10 @@ static int create_beside(struct session_migration *moving, struct ethos_session 
         session->key = key.data;
         code = moving->to->ops->create(moving->to, session, id, error);
     }
-    str_release(&key);
     return code;
 }
 
-/* append counts the turns of what it gets: those come off. */
+/* append counts turns itself, so those are subtracted. */
 static int create_session(struct session_migration *moving, const struct session_copy *talk,
                           struct ethos_error *error)
 {
@@ -317,7 +317,7 @@ static struct ethos_usage usage_since(const struct ethos_usage *from,
         .compactions = from->compactions - there->compactions};
 }
 
-/* What was set since it went over: a title, a pin, what it has cost. */
+/* Copies what was set since: a title, a pin, usage. */
 static int update_session_fields(struct session_migration *moving, const struct ethos_session *from,
                                  const struct ethos_session *there, struct ethos_error *error)
 {
@@ -340,7 +340,7 @@ static int update_session_fields(struct session_migration *moving, const struct 
     return same ? ETHOS_OK : moving->to->ops->update(moving->to, from->id, &patch, error);
 }
 
-/* How many of its messages the target has: the first ones, if it is ours. */
+/* How many of its messages the target has: the first ones, if the session is ours. */
 static size_t count_common_messages(const struct session_copy *from,
                                     const struct session_copy *there)
 {
@@ -368,7 +368,9 @@ static int append_messages_from(struct session_migration *moving, const struct s
     return code;
 }
 
-/* Whether the source had these messages: then it took them back, and they are not the target's own. */
+/*
+ * Whether the source had these messages: then it removed them, and they are not the target's own.
+ */
 static int were_there(struct session_migration *moving, const struct session_copy *there,
                       size_t first, bool *out, struct ethos_error *error)
 {
@@ -401,7 +403,10 @@ static int bring_session_up_to_date(struct session_migration *moving,
     return code == ETHOS_OK ? append_messages_from(moving, from, first, error) : code;
 }
 
-/* What is taken by others stays theirs, what the target does not take stays: it shows as a difference. */
+/*
+ * A key taken by others stays theirs, and what the target refuses stays in the source: both count
+ * as differences.
+ */
 static bool is_refused(int code)
 {
     return code == ETHOS_EXISTS || code == ETHOS_INVALID || code == ETHOS_LIMIT;
@@ -412,13 +417,13 @@ static int move_whole(struct session_migration *moving, const struct session_cop
 {
     if (there->there)
         return bring_session_up_to_date(moving, from, there, error);
-    int code = create_session(moving, from, error);
-    return code == ETHOS_OK ? append_messages_from(moving, from, 0, error) : code;
+    TRY(create_session(moving, from, error));
+    return append_messages_from(moving, from, 0, error);
 }
 
 /*
- * Adds what follows all that is there. It stays when it went on otherwise in the target, or the target has one of
- * the messages elsewhere or took it back.
+ * Appends the messages after those in the target. The session stays if it diverged in the target,
+ * or if the target has one of the messages elsewhere or removed it.
  */
 static int append_missing_messages(struct session_migration *moving,
                                    const struct session_copy *from,
@@ -527,7 +532,7 @@ static const struct ethos_key *find_api_key(const struct key_list *keys, const c
     return NULL;
 }
 
-/* One that is there stays as it is, unless it was revoked. */
+/* An existing key stays as it is, unless it was revoked. */
 static int move_key(struct session_migration *moving, const struct ethos_key *key,
                     const struct ethos_key *there, struct ethos_error *error)
 {
@@ -540,10 +545,10 @@ static int move_key(struct session_migration *moving, const struct ethos_key *ke
     return is_refused(code) ? ETHOS_OK : code;
 }
 
-/* When it was used is not compared: it may be by now. */
+/* The time of last use is not compared: it may have been used since. */
 static int digest_key(const struct ethos_key *key, char digest[HASH_HEX_SIZE])
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     str_adds(&text, digest);
     if (key) {
@@ -555,7 +560,6 @@ static int digest_key(const struct ethos_key *key, char digest[HASH_HEX_SIZE])
     }
     int code = str_code(&text);
     hash_hex(str_view(&text), digest);
-    str_release(&text);
     return code;
 }
 

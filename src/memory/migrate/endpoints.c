@@ -1,9 +1,9 @@
 /*
- * endpoints.c: the two sides of a move, opened by their names.
+ * endpoints.c: opens both sides of a migration.
  *
- * A side with options of its own is opened with those; one without is the backend that the home is
- * configured with, if it has that name, as configured, else one that needs no options. It is opened as itself,
- * without what stands in front of a store for others; changes that wait there for it are made first.
+ * A side with options is opened with those; a side without is the home's configured backend if it
+ * has that name, else a backend that needs no options. The backend itself is opened, without the
+ * offline queue in front of it; queued changes are sent first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 struct opened_side {
     struct backend backend;
-    struct str place; /* its name and settings, secrets left out */
+    struct str place; /* its name and settings, without secrets */
     struct ethos_store *store;
     struct ethos_sessions *sessions;
 };
@@ -49,7 +49,7 @@ static int add_setting(struct endpoint_settings *choice, const char *name, const
     return ETHOS_OK;
 }
 
-/* What stands on a command line can be read by everyone on the machine. */
+/* Everyone on the machine can read a command line. */
 static int add_side_option(struct endpoint_settings *choice, const char *option,
                            struct ethos_error *error)
 {
@@ -89,7 +89,7 @@ static int choose_settings(const struct config *home, const struct migrate_side 
 
 /* ---- one side -------------------------------------------------------------------------------- */
 
-/* Not those of a module that is not asked for them: sessions.provider says where they are. */
+/* Not for a module that is only used for memory: sessions.provider says where conversations are. */
 static int open_talks(const struct config *home, const struct ethos_setup *setup,
                       const struct secrets_given *given, struct opened_side *out,
                       struct ethos_error *error)
@@ -102,7 +102,7 @@ static int open_talks(const struct config *home, const struct ethos_setup *setup
     return sessions_builtin->open(setup, &out->sessions, error);
 }
 
-/* As far as it can be told: one place under two names is found the same at the end, and nothing moves. */
+/* Best effort: one store under two names is found equal at the end, and nothing moves. */
 static int check_sides_differ(const struct migrate_side *side, const struct secrets_given *given,
                               const struct opened_side *other, struct opened_side *out,
                               struct ethos_error *error)
@@ -112,8 +112,9 @@ static int check_sides_differ(const struct migrate_side *side, const struct secr
         return err_nomem(error);
     if (!other || !view_eq(str_view(&out->place), str_view(&other->place)))
         return ETHOS_OK;
-    int code = err_set(error, ETHOS_INVALID, "%s: moving it to itself", side->name);
-    return err_hint(error, code, "say where to with --to-option NAME=VALUE, or name another one");
+    int code = err_set(error, ETHOS_INVALID, "%s: source and target are the same", side->name);
+    return err_hint(error, code,
+                    "give the target with --to-option NAME=VALUE, or name another one");
 }
 
 static struct ethos_setup setup_of(struct ethos *ethos, const struct config *home)
@@ -134,13 +135,12 @@ static int open_chosen(struct ethos *ethos, const struct config *home,
                        struct ethos_error *error)
 {
     const struct ethos_setup setup = setup_of(ethos, home);
-    int code = offline_sync_now(&out->backend, &setup, given, dry_run, error);
-    if (code == ETHOS_OK)
-        code = registry_open_store(&out->backend, &setup, given, &out->store, error);
-    return code == ETHOS_OK ? open_talks(home, &setup, given, out, error) : code;
+    TRY(offline_sync_now(&out->backend, &setup, given, dry_run, error));
+    TRY(registry_open_store(&out->backend, &setup, given, &out->store, error));
+    return open_talks(home, &setup, given, out, error);
 }
 
-/* other: the side that is open already, or NULL. */
+/* other: the side that is already open, or NULL. */
 static int open_side(struct ethos *ethos, const struct config *home,
                      const struct migrate_side *side, bool dry_run, const struct opened_side *other,
                      struct opened_side *out, struct ethos_error *error)
@@ -182,14 +182,12 @@ int migrate_open(struct ethos *ethos, const struct migrate_side *from,
                  struct ethos_error *error)
 {
     const struct config *home;
-    int code = service_config(ethos, NULL, &home, NULL, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(service_config(ethos, NULL, &home, NULL, error));
     struct migrate_opened *opened = calloc(1, sizeof *opened);
     if (!opened)
         return err_nomem(error);
     struct opened_side *sides = opened->sides;
-    code = open_side(ethos, home, from, dry_run, NULL, &sides[0], error);
+    int code = open_side(ethos, home, from, dry_run, NULL, &sides[0], error);
     if (code == ETHOS_OK)
         code = open_side(ethos, home, to, dry_run, &sides[0], &sides[1], error);
     if (code != ETHOS_OK) {

@@ -1,8 +1,8 @@
 /*
- * migrate.c: all scopes of a move, one after the other, and whether both sides are the same afterwards.
+ * migrate.c: migrates all scopes, one after the other, and verifies that both sides are equal.
  *
- * A scope that was changed meanwhile is gone over again: what came is more of the same. Then either side is
- * gone through from the start, each by itself, and the digests are compared.
+ * A scope that changed meanwhile is processed again to copy the new changes. Then each side is read
+ * from the start by itself, and the digests are compared.
  */
 #include "memory/migrate/migrate.h"
 
@@ -19,7 +19,7 @@ int migrate_go_on(const struct migrate *self, struct ethos_error *error)
     if (!self->stopped || !self->stopped(self->arg))
         return ETHOS_OK;
     int code = err_set(error, ETHOS_BUSY, "interrupted");
-    return err_hint(error, code, "what went over stays; run the same again: it goes on from there");
+    return err_hint(error, code, "what was copied stays; run the same command again to continue");
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static int add_conflict_copy(void *arg, const struct ethos_conflict *conflict)
     return copy->id && copy->key ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* One that is gone by now is none. */
+/* Skips a copy that is gone. */
 static int read_copies(struct ethos_store *store, const char *scope, struct copies *copies,
                        struct ethos_text *text, struct ethos_error *error)
 {
@@ -88,7 +88,7 @@ void copies_release(struct copies *copies)
 
 /* ---- digests --------------------------------------------------------------------------------- */
 
-/* A chain: each line is hashed with the digest of those before it. */
+/* A chain: each line is hashed with the digest of the previous ones. */
 struct migration_digest {
     char hex[HASH_HEX_SIZE];
     struct str line;
@@ -111,7 +111,7 @@ static int digest_line(struct migration_digest *digest, struct ethos_error *erro
     return ETHOS_OK;
 }
 
-/* Of a change that a move added, only the target need know the texts. */
+/* Only the target needs to know the texts of a change that a migration added. */
 static int digest_row(struct migration_digest *digest, const struct ethos_row *row,
                       struct ethos_error *error)
 {
@@ -178,7 +178,7 @@ static int digest_texts(const struct migrate *self, struct ethos_store *store, c
     return code;
 }
 
-/* In no order, each once: a store keeps a text beside a key once only. */
+/* Unordered and without duplicates: a store keeps a conflict copy only once. */
 static int digest_copies(const struct migrate *self, struct ethos_store *store, const char *scope,
                          struct migration_digest *digest, struct ethos_error *error)
 {
@@ -236,11 +236,11 @@ int migrate_digest(const struct migrate *self, struct ethos_store *store, const 
 struct migration_run {
     const struct migrate *move;
     struct names scopes;
-    size_t index; /* of the scope at hand */
-    size_t met;   /* changes that its target had when others wrote to it; SIZE_MAX: nobody did */
+    size_t index; /* of the current scope */
+    size_t met;   /* changes of the target when others wrote to it; SIZE_MAX: nobody did */
     uint64_t done, total;
     size_t differ, unknown;
-    char first[ETHOS_MAX_SCOPE]; /* that differs, or without one the first that is unknown */
+    char first[ETHOS_MAX_SCOPE]; /* the first that differs, or else the first that is unknown */
 };
 
 static void report_progress(void *arg, size_t rows)
@@ -254,15 +254,13 @@ static void report_progress(void *arg, size_t rows)
         move->progress(move->arg, run->index, run->scopes.count, run->done, run->total);
 }
 
-/* The source as it is to look in the target, and the target. */
+/* Compares the source, as it must look in the target, with the target. */
 static int compare_scope(const struct migrate *self, const struct plan *plan,
                          struct migrate_scope *out, struct ethos_error *error)
 {
     const struct scope_history as_planned = {.rows = plan->rows, .count = plan->count};
     struct migration_digest digest;
-    int code = digest_side(self, self->from, plan->scope, &as_planned, &digest, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(digest_side(self, self->from, plan->scope, &as_planned, &digest, error));
     memcpy(out->from, digest.hex, sizeof out->from);
     out->count.lost = digest.lost;
     return migrate_digest(self, self->to, plan->scope, out->to, error);
@@ -282,8 +280,8 @@ static bool scope_differs(const struct migrate_scope *scope)
 }
 
 /*
- * Whether what others did to the target is to be looked at: another move may have gone on with the same, and
- * if not, the next plan says whose it is. The same again is an answer.
+ * Whether changes of others in the target require another pass: another migration may have
+ * continued this one; if not, the next plan reports whose they are. The same result twice is final.
  */
 static bool is_met(struct migration_run *run, int code, const struct plan *plan)
 {
@@ -293,16 +291,14 @@ static bool is_met(struct migration_run *run, int code, const struct plan *plan)
     return first;
 }
 
-/* *out_more: something went over, or is to; then the source is looked at once more. */
+/* *out_more: something was copied, or will be; then the source is checked once more. */
 static int copy_scope_once(struct migration_run *run, struct migrate_scope *out, bool *out_more,
                            struct ethos_error *error)
 {
     const struct migrate *move = run->move;
     struct plan plan;
-    int code = migrate_go_on(move, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = plan_make(&plan, move, out->scope, error);
+    TRY(migrate_go_on(move, error));
+    int code = plan_make(&plan, move, out->scope, error);
     if (code == ETHOS_OK) {
         *out_more = (plan.there < plan.count || plan.old) && !move->dry_run;
         code = plan_carry_out(&plan, report_progress, run, error);
@@ -324,7 +320,10 @@ static int copy_scope_once(struct migration_run *run, struct migrate_scope *out,
     return code;
 }
 
-/* Until nothing more comes; a difference without a change may be an edit that is recorded the next time. */
+/*
+ * Repeats until nothing is new; a difference without a change may be an edit that is recorded next
+ * time.
+ */
 static int move_scope(struct migration_run *run, const char *scope, struct ethos_error *error)
 {
     struct migrate_scope out = {.scope = scope};
@@ -341,7 +340,8 @@ static int move_scope(struct migration_run *run, const char *scope, struct ethos
         return code;
     if (more) {
         code = err_set(error, ETHOS_BUSY, "%s: the source keeps changing", scope);
-        return err_hint(error, code, "stop what writes to it, then run this again: it goes on");
+        return err_hint(error, code,
+                        "stop what writes to it, then run the command again to continue");
     }
     if (scope_differs(&out) && run->differ++ == 0)
         snprintf(run->first, sizeof run->first, "%s", scope);
@@ -365,10 +365,10 @@ int migrate_check(const struct migrate *self, struct ethos_error *error)
     bool history = (from->capabilities & ETHOS_STORE_HISTORY) && from->ops->history &&
                    from->ops->version;
     if (!history || !from->ops->scopes)
-        return fail_unsupported(from, "cannot tell its history, so it cannot be moved from",
+        return fail_unsupported(from, "cannot list its history, so nothing can be moved from it",
                                 "export its notes instead: ethos export", error);
     if (!to->ops->graft || !to->ops->history || !to->ops->version)
-        return fail_unsupported(to, "cannot take over a history, so nothing can be moved to it",
+        return fail_unsupported(to, "cannot import a history, so nothing can be moved to it",
                                 "move to markdown, postgres or redis", error);
     return ETHOS_OK;
 }
@@ -380,7 +380,7 @@ static int count_change(void *arg, const struct ethos_change *change)
     return ETHOS_OK;
 }
 
-/* For the progress alone. */
+/* For progress only. */
 static int count_all(struct migration_run *run, struct ethos_error *error)
 {
     struct ethos_store *from = run->move->from, *to = run->move->to;
@@ -398,7 +398,7 @@ static int count_all(struct migration_run *run, struct ethos_error *error)
     return code;
 }
 
-/* A database may have scopes that only a later version knows: they stay, all others go. */
+/* A database may have scopes that only a later version knows: they stay, all others are moved. */
 static void leave_unknown(struct migration_run *run)
 {
     struct names *scopes = &run->scopes;
@@ -425,16 +425,16 @@ static int conclude_migration(const struct migration_run *run, struct ethos_erro
     int code = err_set(error, ETHOS_INTERNAL,
                        "%zu scope%s that this version does not know, %s first", run->unknown,
                        run->unknown == 1 ? "" : "s", run->first);
-    return err_hint(error, code, "all else is moved; use the version that wrote it for the rest");
+    return err_hint(
+        error, code,
+        "everything else was moved; use the version that wrote these scopes to move them");
 }
 
 int migrate_stores(const struct migrate *self, struct ethos_error *error)
 {
     struct migration_run run = {.move = self};
-    int code = migrate_check(self, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = names_of_scopes(self->from, &run.scopes, error);
+    TRY(migrate_check(self, error));
+    int code = names_of_scopes(self->from, &run.scopes, error);
     leave_unknown(&run);
     if (code == ETHOS_OK)
         code = count_all(&run, error);

@@ -1,8 +1,10 @@
 /*
- * scope_history.c: what one side of a move remembers of a scope: its changes in order, and the texts between.
+ * scope_history.c: the history of one side of a migration: its changes in order, and the texts
+ * between them.
  *
- * A text is made from the one before by the diff, checked by its hash; only where that does not lead on is
- * the store asked for the version. So all versions of a long history cost about one walk through it.
+ * A text is made from the previous one by the diff, and checked by its hash; only if that fails is
+ * the version read from the store. So all versions of a long history cost about one walk through
+ * it.
  */
 #include "memory/migrate/scope_history.h"
 
@@ -18,7 +20,7 @@
 #include "core/memory/scope.h"
 #include "core/memory/wire.h"
 
-#define DIFF_LIMIT 1 /* ends a walk: more than one can hold */
+#define DIFF_LIMIT 1 /* ends a walk: too many */
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
@@ -77,7 +79,7 @@ void past_release(struct scope_history *past)
     *past = (struct scope_history){0};
 }
 
-/* Every string that tells something; the rest is told by numbers. */
+/* Every string that matters; numbers are handled separately. */
 static const size_t members[] = {
     offsetof(struct ethos_change, key),         offsetof(struct ethos_change, actions),
     offsetof(struct ethos_change, source),      offsetof(struct ethos_change, via),
@@ -90,7 +92,7 @@ static const size_t members[] = {
 };
 #define MEMBERS (sizeof members / sizeof *members)
 
-/* An operation id that was made for the way to a server is nobody's, and not told through one. */
+/* An operation id that the remote backend made for its requests is nobody's, and is left out. */
 static const char *get_change_member(const struct ethos_change *change, size_t index)
 {
     const char *const *at = (const char *const *)(const void *)((const char *)change +
@@ -286,7 +288,7 @@ static int copy_text_view(struct arena *arena, struct ethos_view text, struct et
     return copy ? ETHOS_OK : err_nomem(error);
 }
 
-/* A version as the store has it, or the text of now; the absent view when it is lost. */
+/* Reads a version from the store, or the current text; the absent view if it is lost. */
 static int read_stored_version(struct replay *replay, const char *key, const char *revision,
                                struct arena *arena, struct ethos_view *out,
                                struct ethos_error *error)
@@ -309,7 +311,7 @@ static int read_stored_version(struct replay *replay, const char *key, const cha
     return ETHOS_OK;
 }
 
-/* The text that a key has by now, in the arena. */
+/* The current text of a key, in the arena. */
 static int load_current_text(struct replay *replay, struct replay_key *key, const char *name,
                              struct arena *arena, struct ethos_error *error)
 {

@@ -1,5 +1,5 @@
 /*
- * scope_history.h: what one side of a move remembers of a scope. Private to memory/migrate/.
+ * scope_history.h: the history of one side of a migration. Private to memory/migrate/.
  */
 #ifndef ETHOS_MEMORY_MIGRATE_SCOPE_HISTORY_H
 #define ETHOS_MEMORY_MIGRATE_SCOPE_HISTORY_H
@@ -16,19 +16,19 @@ struct scope_history {
     struct ethos_change *rows;
     size_t count, capacity;
     uint64_t bytes;
-    uint64_t skipped; /* those whose key is none */
+    uint64_t skipped; /* changes with an invalid key */
 };
 
 int past_collect(struct ethos_store *store, const char *scope, struct scope_history *out,
                  struct ethos_error *error);
 void past_release(struct scope_history *past);
 
-/* Whether two changes are one, in everything but how the diff is kept; absent and empty are equal. */
+/* Whether two changes are equal, regardless of how the diff is stored; absent equals empty. */
 bool past_same(const struct ethos_change *a, const struct ethos_change *b);
 
 bool past_is_seen(const struct ethos_change *change);
 
-/* Whether a move made it. */
+/* Whether a migration added it. */
 bool past_is_added(const struct ethos_change *change);
 
 /* Appends what past_same compares, each member with its length. */
@@ -46,12 +46,12 @@ struct names {
 void names_init(struct names *names);
 int names_add(struct names *names, const char *name);
 void names_sort(struct names *names);                           /* and each once */
-size_t names_find(const struct names *names, const char *name); /* count: not there */
+size_t names_find(const struct names *names, const char *name); /* count: not found */
 void names_release(struct names *names);
 
 int names_of_scopes(struct ethos_store *store, struct names *out, struct ethos_error *error);
 
-/* The keys of a scope that are memory, and those that its changes tell of; sorted. */
+/* The keys of a scope that are memory, and those that its changes name; sorted. */
 int names_of_keys(struct ethos_store *store, const char *scope, const struct scope_history *past,
                   struct names *out, struct ethos_error *error);
 
@@ -59,20 +59,21 @@ int names_of_keys(struct ethos_store *store, const char *scope, const struct sco
 
 enum replay_state { REPLAY_UNREAD, REPLAY_KNOWN, REPLAY_LOST };
 
-/* A key, and the text it has after the changes so far. */
+/* A key, and its text after the changes so far. */
 struct replay_key {
     const char *revision; /* "absent": none */
     enum replay_state state;
     struct str text;
-    struct ethos_view view; /* of it, in the arena of the steps; absent before the first step */
+    struct ethos_view
+        view; /* of the text, in the arena of the steps; absent before the first step */
     /* since replay_rest: a step was about it; it led to another text; the view is not saved */
     bool told, moved, unsaved;
 };
 
-/* Goes through changes in order and finds the texts between them. */
+/* Replays changes in order to find the texts between them. */
 struct replay {
     const struct ethos_host *host;
-    struct ethos_store *store; /* that knows the versions */
+    struct ethos_store *store; /* the store with the versions */
     const char *scope;
     struct names names;
     struct replay_key *keys; /* of each name */
@@ -84,12 +85,12 @@ int replay_begin(struct replay *replay, const struct ethos_host *host, struct et
                  const char *scope, const struct ethos_change *rows, size_t count,
                  struct ethos_error *error);
 
-/* Passes over a change. */
+/* Skips a change. */
 void replay_skip(struct replay *replay, const struct ethos_change *change);
 
 /*
- * The change with both its texts, which live in the arena; one that is absent, though its revision is not, is
- * lost.
+ * The next change with both its texts, in the arena; a text that is absent although its revision is
+ * not is lost.
  */
 int replay_step(struct replay *replay, const struct ethos_change *change, struct arena *arena,
                 struct ethos_row *out, struct ethos_error *error);
@@ -97,13 +98,13 @@ int replay_step(struct replay *replay, const struct ethos_change *change, struct
 /* Whether all texts that steps led to are known. */
 bool replay_is_sound(const struct replay *replay);
 
-/* Before the arena of the steps goes. */
+/* Call before the arena of the steps is released. */
 int replay_rest(struct replay *replay, struct ethos_error *error);
 void replay_end(struct replay *replay);
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* The copies of a scope with their texts; ids are not those of the store. */
+/* The conflict copies of a scope with their texts; ids are not those of the store. */
 struct copies {
     struct arena arena;
     struct ethos_copy *list;
@@ -116,7 +117,7 @@ void copies_release(struct copies *copies);
 
 /* ---- one scope (copy_scope.c) ------------------------------------------------------------- */
 
-/* The changes of the target as they are to be: those of the source, numbered, and those that were added. */
+/* The planned changes of the target: those of the source, renumbered, and added ones. */
 struct plan {
     const struct migrate *move;
     const char *scope;
@@ -124,17 +125,17 @@ struct plan {
     struct arena arena;
     struct ethos_change *rows;
     size_t count, capacity;
-    size_t there;          /* of them, those that the target has */
-    size_t taken;          /* of the source's, those that are in rows */
+    size_t there;          /* how many the target has */
+    size_t taken;          /* how many of the source's are in rows */
     uint64_t *old_numbers; /* of each row */
     size_t old_capacity;
     struct migrate_count counts;
-    bool old;  /* the source had more changes when its texts were looked at */
+    bool old;  /* the source had more changes when its texts were read */
     bool some; /* not all changes of the source are in it */
 };
 
 /*
- * Makes the plan; nothing is written but edits made outside, into the source. To be released in any case.
+ * Makes the plan; writes nothing except external edits of the source. Release it in any case.
  * ETHOS_CONFLICT: the target has other changes.
  */
 int plan_make(struct plan *plan, const struct migrate *move, const char *scope,
@@ -142,16 +143,16 @@ int plan_make(struct plan *plan, const struct migrate *move, const char *scope,
 void plan_release(struct plan *plan);
 
 /*
- * The same for some keys alone, which the target never had: their changes come after the target's, with
- * numbers of their own. A number in `undoes` that does not come along is left out.
+ * Likewise for some keys that the target never had: their changes follow the target's, with new
+ * numbers. Numbers in `undoes` that are not copied are left out.
  */
 int plan_make_keys(struct plan *plan, const struct migrate *move, const char *scope,
                    struct names *keys, struct ethos_error *error);
 
-/* Whether the source has changes by now that the plan was made without. */
+/* Whether the source has changes that the plan does not know. */
 int plan_is_old(const struct plan *plan, bool *out, struct ethos_error *error);
 
-/* Carries it out; told after each step how many changes went over. */
+/* Executes the plan; reports after each step how many changes were copied. */
 int plan_carry_out(struct plan *plan, void (*told)(void *arg, size_t rows), void *arg,
                    struct ethos_error *error);
 

@@ -1,9 +1,10 @@
 /*
- * change_filter.c: what is in a folder, or is not any more, without anybody wishing that it be so at the backend:
- * many files that are gone at once, what editors leave, a merge that is not done.
+ * change_filter.c: changes in the folder that nobody meant for the backend: many files missing at
+ * once, temporary files of editors, unresolved merges.
  */
 #include <string.h>
 
+#include "base/err.h"
 #include "base/system/os.h"
 #include "base/view.h"
 #include "memory/mirror/internal.h"
@@ -37,7 +38,7 @@ static bool misses_any(const struct mirror *self, const struct mirror_scope *sco
     return false;
 }
 
-/* Waits until nothing vanishes any more. */
+/* Waits until no more files disappear. */
 static int count_files(const struct mirror *self, size_t *out_known, size_t *out_there,
                        struct ethos_error *error)
 {
@@ -52,7 +53,7 @@ static int count_files(const struct mirror *self, size_t *out_known, size_t *out
     return code;
 }
 
-/* An accident, a mistake or another branch: not what somebody wants for everyone who shares the backend. */
+/* An accident, a mistake or another branch, which must not reach everyone who uses the backend. */
 static bool is_too_much(const struct mirror *self, size_t known, size_t there)
 {
     size_t lately = removed_lately(self), gone = known - there + lately;
@@ -63,9 +64,7 @@ static int refill_scope(struct mirror *self, const struct mirror_scope *scope,
                         struct mirror_state *state, const struct mirror_event *event,
                         struct ethos_error *error)
 {
-    int code = folder_forget_missing(self, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(folder_forget_missing(self, error));
     mirror_report(self, event);
     state_release(state);
     return state_load(self, scope, state, error);
@@ -108,7 +107,7 @@ bool guard_is_fresh(const struct mirror *self, const char *path)
         return false;
     int64_t age_ms = service_now_ms(self->ethos) - (int64_t)info.st_ctim.tv_sec * 1000 -
                      info.st_ctim.tv_nsec / 1000000;
-    return age_ms >= 0 && age_ms < MIRROR_FRESH_MS; // a clock that was set back holds up nothing
+    return age_ms >= 0 && age_ms < MIRROR_FRESH_MS; // a clock that was set back delays nothing
 }
 
 bool guard_is_unmerged(struct ethos_view text)

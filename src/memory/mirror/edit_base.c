@@ -1,29 +1,30 @@
 /*
- * edit_base.c: what an edit of a file is compared with: the text that it began from.
+ * edit_base.c: finds the base of an edited file: the text that the edit started from.
  *
- * That is the one that was agreed on, unless the edit was made in a text that was read before: an editor that has a
- * file open, or sed, puts its own in the place of what came meanwhile. A change that came meanwhile has left no
- * trace in the edit: of the lines that it put in none is there, and those it took out all are. The edit began
- * before the newest such changes. One that is an older version and nothing else was brought back on purpose. What was
- * changed in the folder itself did not come meanwhile: whoever edits there has seen it.
+ * That is the last text that both sides agreed on, unless the edit started from an older one: an
+ * editor with an open file, or sed, overwrites newer changes. Such a change has left no trace in
+ * the edit: none of the lines it added is there, and all lines it removed are. The edit started
+ * before the newest such changes. An edit that equals an older version was restored on purpose.
+ * Changes made in the folder itself do not count: whoever edits there has seen them.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/view.h"
 #include "memory/mirror/internal.h"
 #include "memory/provider/missing_slots.h"
 
-#define MOST_STEPS 16        /* changes that may have come meanwhile */
-#define MOST_BYTES (1 << 20) /* of a text that is looked at so */
-#define LONGEST_MS 86400000  /* after which an edit has seen a change */
+#define MOST_STEPS 16        /* changes to look back */
+#define MOST_BYTES (1 << 20) /* maximum size of such a text */
+#define LONGEST_MS 86400000  /* after this time an edit has seen a change */
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 struct lines {
-    struct ethos_view *at; /* in order of bytes, blank ones left out */
+    struct ethos_view *at; /* sorted by bytes, without blank lines */
     size_t count;
 };
 
@@ -53,7 +54,7 @@ static bool contains_line(const struct lines *lines, const struct ethos_view *li
     return bsearch(line, lines->at, lines->count, sizeof *lines->at, compare_line_bytes) != NULL;
 }
 
-/* Whether what stands in `a` and not in `b` is in the edit: all of it, or (wanted false) nothing. */
+/* Whether all lines that are in `a` and not in `b` are in the edit, or (wanted false) none. */
 static bool edit_agrees(const struct lines *a, const struct lines *b, const struct lines *edit,
                         bool wanted, bool *out_any)
 {
@@ -80,8 +81,8 @@ static bool left_no_trace(const struct lines *before, const struct lines *after,
 struct base_walk {
     const char *agreed, *edit; /* revisions */
     int64_t since_ms;
-    bool begun;   /* the change that led to what was agreed on was met */
-    bool version; /* the edit is an older version, however old */
+    bool begun;   /* the change that led to the agreed text was found */
+    bool version; /* the edit is an older version, of any age */
     bool enough;
     size_t count;
     char before[MOST_STEPS][ETHOS_REVISION_SIZE]; /* newest first */
@@ -125,7 +126,10 @@ static void drop_text(const struct mirror *self, struct ethos_text *text)
     *text = (struct ethos_text){0};
 }
 
-/* Goes back, from the text in *base, over every change that left no trace; *base is the text before them. */
+/*
+ * Goes back from the text in *base over every change that left no trace; *base becomes the text
+ * before them.
+ */
 static int go_back(const struct mirror *self, const struct mirror_scope *scope, const char *key,
                    const struct base_walk *walk, struct ethos_view edit, struct arena *arena,
                    struct ethos_text *base, bool *out_stale, struct ethos_error *error)
@@ -174,9 +178,8 @@ int base_find(const struct mirror *self, const struct mirror_scope *scope, const
     code = files->ops->history(files, scope->scope, key, walk_change, &walk, error);
     if ((code != ETHOS_OK && code != 1) || walk.version || walk.count == 0)
         return code == 1 ? ETHOS_OK : code;
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     arena_init(&arena);
     code = go_back(self, scope, key, &walk, edit, &arena, out, out_stale, error);
-    arena_release(&arena);
     return code;
 }

@@ -1,5 +1,5 @@
 /*
- * folder.c: the folder of a mirror: whose it is, and what was agreed on.
+ * folder.c: the folder of a mirror: its owner, and the revisions that both sides agreed on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/system/dir.h"
 #include "base/system/lock.h"
 #include "base/system/os.h"
@@ -30,7 +32,7 @@ static const char ignored[] = "# Made by ethos memory mirror: what is no text of
 
 /* ---- where it is ----------------------------------------------------------------------------- */
 
-/* The real path of what there is of a path, with the rest as it stands. */
+/* The real path of the existing part of a path, followed by the rest. */
 static int real_path(const char *path, char out[PATH_MAX], struct ethos_error *error)
 {
     char start[PATH_MAX];
@@ -104,16 +106,19 @@ static int open_dir(struct mirror *self, struct ethos_error *error)
             error, err_set(error, ETHOS_INVALID, "%s: is a link that leads nowhere", self->folder),
             "make the folder it names, or remove the link");
     if (there && !S_ISDIR(info.st_mode))
-        return err_hint(error, err_set(error, ETHOS_INVALID, "%s: is no folder", self->folder),
-                        "name one that is empty, or a new one");
-    if (!there && dir_make(self->folder) != 0) // not as a home: it gets no files but texts
+        return err_hint(error, err_set(error, ETHOS_INVALID, "%s: not a folder", self->folder),
+                        "name an empty folder or a new one");
+    if (!there && dir_make(self->folder) != 0) // unlike a home: the folder contains only texts
         return err_errno(error, errno, self->folder);
     return home_open(self->folder, true, &self->dir, error);
 }
 
 /* ---- whose it is ----------------------------------------------------------------------------- */
 
-/* What a folder may have that is to be filled: a repository without anything in it, or a start that was cut off. */
+/*
+ * What an empty folder may contain: a repository without files, or the result of an interrupted
+ * start.
+ */
 static bool is_nothing(const char *name)
 {
     return strncmp(name, ".git", 4) == 0 || strcmp(name, HOME_RECORDS) == 0 ||
@@ -123,7 +128,7 @@ static bool is_nothing(const char *name)
 static int check_empty(const struct mirror *self, struct ethos_error *error)
 {
     struct dir_names names = {0};
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     const char *found = NULL;
     size_t more = 0;
     arena_init(&arena);
@@ -137,14 +142,13 @@ static int check_empty(const struct mirror *self, struct ethos_error *error)
         found = found ? found : names.list[i];
     }
     if (found && more)
-        code = err_set(error, ETHOS_DENIED, "%s: is no mirror and not empty: %s and %zu more",
+        code = err_set(error, ETHOS_DENIED, "%s: not a mirror and not empty: %s and %zu more",
                        self->folder, found, more);
     else if (found)
-        code = err_set(error, ETHOS_DENIED, "%s: is no mirror and not empty: %s", self->folder,
+        code = err_set(error, ETHOS_DENIED, "%s: not a mirror and not empty: %s", self->folder,
                        found);
     if (found)
-        err_hint(error, code, "name an empty folder or a new one, or move what is there away");
-    arena_release(&arena);
+        err_hint(error, code, "name an empty folder or a new one, or move its contents away");
     return code;
 }
 
@@ -165,8 +169,8 @@ static int lock_folder(struct mirror *self, struct ethos_error *error)
         lock_holder(fd, holder);
         os_close(fd);
     }
-    code = err_set(error, ETHOS_BUSY, "%s: %s keeps it in step already", self->folder, holder);
-    return err_hint(error, code, "end that one first, or name another folder");
+    code = err_set(error, ETHOS_BUSY, "%s: already mirrored by %s", self->folder, holder);
+    return err_hint(error, code, "stop that mirror first, or name another folder");
 }
 
 static int write_json(int dir, const char *name, json_t *json, struct ethos_error *error)
@@ -197,7 +201,7 @@ static int name_folder(struct mirror *self, const char *shown, struct ethos_erro
                       error);
 }
 
-/* A place on one line. */
+/* Appends the place as one line. */
 static void add_place_line(struct str *out, const char *shown)
 {
     struct ethos_view rest = view_str(shown), line;
@@ -208,7 +212,7 @@ static void add_place_line(struct str *out, const char *shown)
 static int refuse_place(const struct mirror *self, const json_t *json, const char *shown,
                         struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     const char *other = json_string_value(json_object_get(json, "shown"));
     str_init(&text, 4096);
     add_place_line(&text, other ? other : "?");
@@ -216,7 +220,6 @@ static int refuse_place(const struct mirror *self, const json_t *json, const cha
     add_place_line(&text, shown);
     int code = err_set(error, ETHOS_DENIED, "%s: mirrors another place: %s", self->folder,
                        text.data);
-    str_release(&text);
     return err_hint(error, code, "name another folder");
 }
 
@@ -232,7 +235,7 @@ static int read_identity(struct mirror *self, const char *shown, bool *out_known
     const char *place = json_string_value(json_object_get(json, "place"));
     if (!id || !hash_is_hex(view_str(id)) || !place ||
         json_integer_value(json_object_get(json, "version")) != 1)
-        code = err_set(error, ETHOS_CORRUPT, "%s/" IDENTITY ": is none of this version",
+        code = err_set(error, ETHOS_CORRUPT, "%s/" IDENTITY ": not a mirror of this version",
                        self->folder);
     else if (strcmp(place, self->place) != 0)
         code = refuse_place(self, json, shown, error);
@@ -250,7 +253,7 @@ static void ignore_what_is_no_text(const struct mirror *self)
     bool whole = os_write_all(fd, ignored, sizeof ignored - 1) == 0;
     os_close(fd);
     if (!whole)
-        os_unlinkat(self->dir, IGNORE, 0); // made again next time
+        os_unlinkat(self->dir, IGNORE, 0); // created again next time
 }
 
 int folder_open(struct mirror *self, const char *shown, struct ethos_error *error)
@@ -267,7 +270,7 @@ int folder_open(struct mirror *self, const char *shown, struct ethos_error *erro
         code = check_empty(self, error);
     if (code == ETHOS_OK)
         code = lock_folder(self, error);
-    if (code == ETHOS_OK) // another may have come in between
+    if (code == ETHOS_OK) // another process may have created it meanwhile
         code = read_identity(self, shown, &known, error);
     if (code == ETHOS_OK && !known) {
         ignore_what_is_no_text(self);
@@ -284,7 +287,8 @@ int folder_check(const struct mirror *self, struct ethos_error *error)
                   named.st_dev == held.st_dev && named.st_ino == held.st_ino && lock.st_nlink > 0;
     if (stands)
         return ETHOS_OK;
-    return err_hint(error, err_set(error, ETHOS_NOTFOUND, "%s: was taken away", self->folder),
+    return err_hint(error,
+                    err_set(error, ETHOS_NOTFOUND, "%s: the folder was removed", self->folder),
                     "start again to fill a new one");
 }
 
@@ -307,7 +311,7 @@ static int read_state(const struct mirror *self, const char *path, json_t **out,
     if (code == ETHOS_OK)
         code = json_parse_most(str_view(&text), MIRROR_STATE_BYTES, path, out, error);
     str_release(&text);
-    if (code == ETHOS_NOTFOUND || code == ETHOS_INVALID) // what is damaged is not known
+    if (code == ETHOS_NOTFOUND || code == ETHOS_INVALID) // a damaged state is ignored
         code = ETHOS_OK;
     if (code == ETHOS_OK && *out && !json_is_object(json_object_get(*out, "keys"))) {
         json_decref(*out);
@@ -316,14 +320,14 @@ static int read_state(const struct mirror *self, const char *path, json_t **out,
     return code;
 }
 
-/* Another place than before: what was agreed on was so with somebody else. */
+/* Refuses the state of another place: its revisions were agreed on with another backend. */
 static int check_same_place(const struct mirror *self, const struct mirror_scope *scope,
                             const json_t *json, struct ethos_error *error)
 {
     const char *place = json_string_value(json_object_get(json, "place"));
     if (place && strcmp(place, scope->place) == 0)
         return ETHOS_OK;
-    int code = err_set(error, ETHOS_DENIED, "%s: this folder has it from another backend",
+    int code = err_set(error, ETHOS_DENIED, "%s: the folder has this scope from another backend",
                        scope->scope);
     return err_hint(error, code, "mirror to another folder than %s", self->folder);
 }
@@ -356,15 +360,13 @@ int state_save(const struct mirror *self, const struct mirror_scope *scope,
     if (!state->changed)
         return ETHOS_OK;
     state_path(scope->scope, name, path);
-    int code = write_json(self->dir, name,
-                          json_pack("{s:s, s:I, s:O}", "place", scope->place, "step",
-                                    (json_int_t)(state->step + 1), "keys", state->keys),
-                          error);
-    if (code == ETHOS_OK) {
-        state->step++;
-        state->changed = false;
-    }
-    return code;
+    TRY(write_json(self->dir, name,
+                   json_pack("{s:s, s:I, s:O}", "place", scope->place, "step",
+                             (json_int_t)(state->step + 1), "keys", state->keys),
+                   error));
+    state->step++;
+    state->changed = false;
+    return ETHOS_OK;
 }
 
 void state_release(struct mirror_state *state)
@@ -401,7 +403,7 @@ struct stating {
     int ended;
 };
 
-/* From the name of a record back to its scope: the first hyphen stands for a colon. */
+/* Derives the scope from the name of a record: the first hyphen was a colon. */
 static int report_recorded_scope(void *arg, const char *name)
 {
     struct stating *stating = arg;
@@ -424,14 +426,13 @@ int folder_scopes(const struct mirror *self, ethos_scope_fn *each, void *arg,
                   struct ethos_error *error)
 {
     struct stating stating = {each, arg, 0};
-    int dir = os_open_beneath(self->dir, HOME_RECORDS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    CLEANUP_FD int dir = os_open_beneath(self->dir, HOME_RECORDS,
+                                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (dir < 0)
         return err_errno(error, errno, HOME_RECORDS);
-    int code = os_list(dir, report_recorded_scope, &stating) < 0 && !stating.ended
-                   ? err_errno(error, errno, HOME_RECORDS)
-                   : stating.ended;
-    os_close(dir);
-    return code;
+    return os_list(dir, report_recorded_scope, &stating) < 0 && !stating.ended
+               ? err_errno(error, errno, HOME_RECORDS)
+               : stating.ended;
 }
 
 bool folder_has(const struct mirror *self, const char *scope, const char *key)
@@ -440,10 +441,10 @@ bool folder_has(const struct mirror *self, const char *scope, const char *key)
     struct stat info;
     return folder_path(self, scope, key, path, NULL) != ETHOS_OK ||
            os_fstatat(self->dir, path, &info, AT_SYMLINK_NOFOLLOW) == 0 ||
-           (errno != ENOENT && errno != ENOTDIR); // who may not look has not seen it gone
+           (errno != ENOENT && errno != ENOTDIR); // without access it cannot be known to be gone
 }
 
-/* What was agreed on in the scope, nothing where that is not ours. */
+/* Loads the agreed revisions of the scope; none if they belong to another place. */
 static int load_ours(const struct mirror *self, size_t i, struct mirror_state *out,
                      struct ethos_error *error)
 {
@@ -497,9 +498,7 @@ int folder_path(const struct mirror *self, const char *scope, const char *key, c
 {
     char path[PATH_MAX];
     size_t start = strlen(self->folder);
-    int code = self->files->ops->locate(self->files, scope, key, path, sizeof path, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(self->files->ops->locate(self->files, scope, key, path, sizeof path, error));
     const char *below = path + (strncmp(path, self->folder, start) == 0 ? start : 0);
     while (*below == '/')
         below++;
@@ -510,14 +509,14 @@ int folder_path(const struct mirror *self, const char *scope, const char *key, c
 void folder_mode(const struct mirror *self, const char *path)
 {
     struct stat info;
-    int fd = os_open_beneath(self->dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+    CLEANUP_FD int fd = os_open_beneath(self->dir, path,
+                                        O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
     if (fd < 0)
         return;
     if (os_fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
         mode_t now = info.st_mode & 07777;
         mode_t wanted = self->how.two_way ? now | S_IWUSR : now & ~(mode_t)0222;
         if (wanted != now)
-            os_fchmod(fd, wanted); // a help for people, and no promise
+            os_fchmod(fd, wanted); // only a convenience
     }
-    os_close(fd);
 }

@@ -1,8 +1,8 @@
 /*
- * loop.c: when something is looked at again: what is heard of either side, and waiting for it.
+ * loop.c: decides when to sync: listens to changes on both sides, and waits.
  *
- * Backends that tell what changed are asked when they have something to tell, others every WATCH_PERIOD_MS; the
- * folder has the watch of a home. What is heard only marks scopes: a look finds out what is to be done.
+ * Backends that announce changes are asked when they have some, others every WATCH_PERIOD_MS; the
+ * folder is watched like a home. Changes only mark scopes; the sync finds out what to do.
  */
 #include <limits.h>
 #include <poll.h>
@@ -31,7 +31,7 @@ struct backend_events {
     struct mirror_source *source;
 };
 
-/* Called by the backend, which must not be asked meanwhile. */
+/* Called by the backend, which must not be called meanwhile. */
 static int mark_event_scope(void *arg, const char *scope)
 {
     struct backend_events *hearing = arg;
@@ -55,7 +55,7 @@ static bool source_is_due(const struct mirror_source *source, int64_t now)
     return source->fd >= 0 && os_poll(&ready, 1, 0) != 0;
 }
 
-/* Hears which scopes changed, and when to ask again. */
+/* Asks which scopes changed, and when to ask again. */
 static void listen_to(struct mirror *self, struct mirror_source *source)
 {
     struct backend_events hearing = {self, source};
@@ -77,7 +77,7 @@ static void listen_to(struct mirror *self, struct mirror_source *source)
     source->due_ms = wait_ms ? os_monotonic_ms() + wait_ms : 0;
 }
 
-/* The store itself keeps what it finds beside a write that was cut off. */
+/* Reports a conflict copy that the store itself made after an interrupted write. */
 static void report_store_copy(struct mirror *self, const struct watch_event *event)
 {
     char path[PATH_MAX];
@@ -117,7 +117,7 @@ static void listen_all(struct mirror *self)
     struct ethos_error error;
     int64_t now = os_monotonic_ms();
     watch_poll(self->watch, handle_folder_event, self,
-               &error); // what failed is tried again by itself
+               &error); // a failed source is retried separately
     for (struct mirror_source *source = self->sources; source; source = source->next)
         if (source_is_due(source, now))
             listen_to(self, source);
@@ -176,10 +176,9 @@ static int open_watch(struct mirror *self, struct ethos_error *error)
 {
     struct ethos_options options = {
         .home = self->folder, .fast = self->ethos->fast, .host = self->ethos->host};
-    int code = mirror_files(self, &options.store, error);
-    if (code == ETHOS_OK)
-        code = ethos_open(&options, &self->view, error);
-    return code == ETHOS_OK ? watch_open(self->view, &self->watch, error) : code;
+    TRY(mirror_files(self, &options.store, error));
+    TRY(ethos_open(&options, &self->view, error));
+    return watch_open(self->view, &self->watch, error);
 }
 
 static bool is_in_step(const struct mirror *self)
@@ -192,7 +191,7 @@ static bool is_in_step(const struct mirror *self)
     return !rest;
 }
 
-/* After a trouble, too; the many changes that are done at once are told one by one already. */
+/* Also after a failure; changes are reported one by one. */
 static void report_in_step(struct mirror *self, bool failed)
 {
     if (failed || (!self->in_step && is_in_step(self))) {
@@ -204,7 +203,7 @@ static void report_in_step(struct mirror *self, bool failed)
     }
 }
 
-/* Whether waiting will not help: it was refused before anything was mirrored, or there is no folder. */
+/* Whether waiting will not help: refused before anything was mirrored, or the folder is missing. */
 static bool failure_is_final(const struct mirror *self, int code)
 {
     struct ethos_error error;

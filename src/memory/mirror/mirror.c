@@ -1,5 +1,5 @@
 /*
- * mirror.c: which scopes there are, who serves them, and a look at all that are marked.
+ * mirror.c: finds the scopes and their backends, and syncs all that are marked.
  */
 #include "memory/mirror/mirror.h"
 
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/system/os.h"
 #include "base/view.h"
 #include "memory/backends.h"
@@ -18,7 +19,7 @@
 #include "memory/provider/missing_slots.h"
 #include "store/store.h"
 
-#define FAILED_MS 30000 /* before one is that could not be brought into step, unless it changes */
+#define FAILED_MS 30000 /* before a text that could not be synced is retried, unless it changes */
 #define MOST_SCOPES (1 << 18) /* of all backends */
 
 void mirror_report(struct mirror *self, const struct mirror_event *event)
@@ -32,7 +33,8 @@ bool mirror_knows(struct mirror *self, const char *subject, const char *what)
     const char *before = json_string_value(json_object_get(self->told, subject));
     bool known = before && strcmp(before, what) == 0;
     if (!known)
-        json_object_set_new(self->told, subject, json_string(what)); // no memory: told again
+        json_object_set_new(self->told, subject,
+                            json_string(what)); // out of memory: reported again
     return known;
 }
 
@@ -52,7 +54,7 @@ static const char *name_of(struct ethos_provider *provider)
 
 static int fail_unmirrorable(const char *name, const char *what, struct ethos_error *error)
 {
-    return err_set(error, ETHOS_UNSUPPORTED, "%s: cannot be mirrored, it has no %s", name, what);
+    return err_set(error, ETHOS_UNSUPPORTED, "%s: cannot be mirrored: it has no %s", name, what);
 }
 
 static int check_slots(const struct mirror *self, struct ethos_provider *provider,
@@ -88,9 +90,7 @@ static int add_mirror_source(void *arg, struct ethos_provider *provider, bool he
     struct mirror *self = gathering->self;
     if (here || source_of(self, provider))
         return ETHOS_OK;
-    int code = check_slots(self, provider, gathering->error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_slots(self, provider, gathering->error));
     struct mirror_source *source = arena_array(&self->arena, 1, sizeof *source);
     if (!source)
         return err_nomem(gathering->error);
@@ -101,13 +101,13 @@ static int add_mirror_source(void *arg, struct ethos_provider *provider, bool he
     return ETHOS_OK;
 }
 
-/* Whether what failed so may work later. */
+/* Whether a failure may be temporary. */
 bool mirror_may_come(int code)
 {
     return code == ETHOS_BUSY || code == ETHOS_IO;
 }
 
-/* Some backends do not even open while nobody answers: then it is tried again. */
+/* Some backends cannot even be opened while they are unreachable: retried later. */
 static int find_sources(struct mirror *self, struct ethos_error *error)
 {
     struct source_search gathering = {self, error};
@@ -117,7 +117,7 @@ static int find_sources(struct mirror *self, struct ethos_error *error)
         return code;
     code = err_set(error, ETHOS_INVALID, "memory is in files already: %s",
                    service_root(self->ethos));
-    return err_hint(error, code, "cat, grep and git work there; a mirror is of a database");
+    return err_hint(error, code, "cat, grep and git work there; only databases are mirrored");
 }
 
 static int find_others(struct mirror *self, struct ethos_error *error)
@@ -160,7 +160,7 @@ static void find_again(struct mirror *self, struct mirror_source *source)
 
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
-/* The place of a scope, or where it would be. */
+/* The index of a scope, or where to insert it. */
 size_t mirror_find(const struct mirror *self, const char *scope, bool *out_known)
 {
     size_t low = 0, high = self->scope_count;
@@ -183,7 +183,7 @@ static const char *personality_of(const char *scope)
     return named ? id : NULL;
 }
 
-/* Told once: something that is no single text. */
+/* Reports a failure that is not about a single text, once. */
 static void report_trouble_once(struct mirror *self, const char *about,
                                 const struct ethos_error *error)
 {
@@ -240,7 +240,7 @@ static int insert_scope(struct mirror *self, size_t at, const char *scope,
     return ETHOS_OK;
 }
 
-/* Adds a scope if it is new. from: the backend that told of it; NULL: the folder did. */
+/* Adds a scope if it is new. from: the backend that announced it; NULL: the folder. */
 static int add_mirror_scope(struct mirror *self, const char *scope,
                             const struct mirror_source *from, struct ethos_error *error)
 {
@@ -280,7 +280,7 @@ static int add_mirror_scopes(struct mirror *self, json_t *names, const struct mi
     return code;
 }
 
-/* Those of the folder: there may be new ones, two-way, and some that the backend has no more. */
+/* Adds the scopes of the folder: new ones, two-way, and those that the backend has lost. */
 static int add_folder_scopes(struct mirror *self, struct ethos_error *error)
 {
     json_t *names = json_object();
@@ -370,7 +370,7 @@ static int sync_source(struct mirror *self, struct mirror_source *source, struct
     return first;
 }
 
-/* Everything that is marked. The first failure is returned, after all was looked at. */
+/* Syncs everything that is marked. Returns the first failure after everything was tried. */
 int mirror_sync_marked(struct mirror *self, struct ethos_error *error)
 {
     struct ethos_error why;
@@ -426,7 +426,7 @@ static const char *name_in(struct mirror *self, struct ethos_view place)
 
 static int set_up_mirror(struct mirror *self, struct ethos_error *error)
 {
-    struct str shown;
+    CLEANUP_STR struct str shown;
     str_init(&shown, SIZE_MAX);
     int code = find_sources(self, error);
     if (code == ETHOS_OK || mirror_may_come(code))
@@ -439,7 +439,6 @@ static int set_up_mirror(struct mirror *self, struct ethos_error *error)
         code = folder_open(self, shown.data, error);
     if (code == ETHOS_OK)
         code = mirror_files(self, &self->files, error);
-    str_release(&shown);
     return code;
 }
 

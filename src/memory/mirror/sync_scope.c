@@ -1,6 +1,6 @@
 /*
- * sync_scope.c: a look at one scope: for each text, what the file has goes to the backend, and what the backend
- * has into the file.
+ * sync_scope.c: syncs one scope: for each text, edits of the file go to the backend, and changes of
+ * the backend into the file.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,10 +21,10 @@ struct scope_sync {
     struct mirror_scope *scope;
     struct ethos_provider *backend;
     struct mirror_state state;
-    size_t texts; /* in step */
+    size_t texts; /* texts in step */
     bool away;    /* the backend failed */
-    bool again;   /* some texts are to be looked at again */
-    int code;     /* the first failure of a single text */
+    bool again;   /* some texts must be synced again */
+    int code;     /* first failure of a single text */
     struct ethos_error error;
 };
 
@@ -32,7 +32,7 @@ struct scope_sync {
 struct sync_side {
     struct ethos_text text;
     bool there;
-    char revision[ETHOS_REVISION_SIZE]; /* MIRROR_ABSENT: it is not there */
+    char revision[ETHOS_REVISION_SIZE]; /* MIRROR_ABSENT: it does not exist */
 };
 
 /* The file of a text, and what it is compared with. */
@@ -50,7 +50,7 @@ static struct ethos_view view_side(const struct sync_side *side)
                              : VIEW("");
 }
 
-/* By our own rule: a backend may make its revisions by another. */
+/* Revisions by our own rule: a backend may compute its own differently. */
 static void name_side(struct sync_side *side, bool there)
 {
     side->there = there;
@@ -90,7 +90,10 @@ static int leave_unchanged(void *arg, struct ethos_edit *edits, size_t count,
     return ETHOS_OK;
 }
 
-/* By an update that keeps it: an edit made outside is recorded, and one that is being made is waited for. */
+/*
+ * Reads through an update that changes nothing: it records an external edit and waits for one in
+ * progress.
+ */
 static int read_settled_file(const struct scope_sync *look, struct item *item,
                              struct ethos_error *error)
 {
@@ -104,8 +107,8 @@ static int read_settled_file(const struct scope_sync *look, struct item *item,
 }
 
 /*
- * Reads the file without its lock. True when it is the text that both sides agreed on: that was recorded
- * then, so an update would record nothing, and each costs as much as the scope has texts.
+ * Reads the file without its lock. True if it is the agreed text: it is already recorded, and an
+ * update, whose cost grows with the scope, would record nothing.
  */
 static bool read_agreed(const struct scope_sync *look, struct item *item)
 {
@@ -140,13 +143,13 @@ static int check_newest_own(void *arg, const struct ethos_change *change)
 {
     struct own_write_search *newest = arg;
     if (change->via && is_same_text(change->via, "seen"))
-        return 0; // none
+        return 0; // the change only recorded a text
     newest->own = change->via && is_same_text(change->via, MIRROR_VIA) && change->after &&
                   is_same_text(change->after, newest->revision);
     return FOUND;
 }
 
-/* Whether the file is what the mirror last made it, though nobody came to write that down. */
+/* Whether the file is what the mirror last wrote, although that was not recorded. */
 static int find_own(const struct scope_sync *look, const struct item *item, bool *out,
                     struct ethos_error *error)
 {
@@ -162,11 +165,11 @@ static int find_own(const struct scope_sync *look, const struct item *item, bool
 
 struct absorbing {
     const struct item *item;
-    struct ethos_text base; /* the text that the edit began from, as far as anybody knows it */
-    bool stale;             /* and that is older than what was agreed on */
+    struct ethos_text base; /* base of the edit, as far as known */
+    bool stale;             /* base is older than the agreed text */
     struct str merged;
-    bool kept;    /* the file's text is kept beside */
-    bool clashes; /* and has to be, first */
+    bool kept;    /* the file's text becomes a conflict copy */
+    bool clashes; /* before anything else */
     bool both;
 };
 
@@ -178,11 +181,12 @@ static int merge_in(struct absorbing *job, struct ethos_view old, struct ethos_e
     int code = merge_texts(view_of(job->base.data, job->base.size), old,
                            view_side(&job->item->file), &job->merged, &report);
     if (code != ETHOS_OK)
-        return code == ETHOS_NOMEM ? err_nomem(error)
-                                   : err_set(error, code, "%s: the result is too large", edit->key);
+        return code == ETHOS_NOMEM
+                   ? err_nomem(error)
+                   : err_set(error, code, "%s: the merged text is too large", edit->key);
     if (report.conflicts > 0 && !job->kept) {
         job->clashes = true;
-        return err_set(error, ETHOS_CONFLICT, "%s: contradicts what the backend has", edit->key);
+        return err_set(error, ETHOS_CONFLICT, "%s: conflicts with the backend's text", edit->key);
     }
     job->both = true;
     edit->text = str_view(&job->merged);
@@ -221,7 +225,7 @@ static bool has_idempotent_update(const struct scope_sync *look)
     return store && store->ops->update && (store->capabilities & ETHOS_STORE_ONCE);
 }
 
-/* The same for as long as nobody has written down that it was done. */
+/* The operation id, the same until the sync is recorded as done. */
 static void make_operation_id(const struct scope_sync *look, const struct item *item, char id[80],
                               char digest[HASH_HEX_SIZE])
 {
@@ -255,7 +259,7 @@ static int update_backend(struct scope_sync *look, struct absorbing *job, struct
     return code;
 }
 
-/* Where the backend keeps no copies, or is not to have this one, the folder does. */
+/* If the backend keeps no conflict copies, or must not have this one, the folder does. */
 static int store_conflict(struct scope_sync *look, const struct item *item, bool at_backend,
                           bool forgotten, struct ethos_error *error)
 {
@@ -273,7 +277,7 @@ static int store_conflict(struct scope_sync *look, const struct item *item, bool
     look->self->count.kept++;
     if (!at_backend)
         json_object_set_new(look->self->kept_here, item->path,
-                            json_true()); // no memory: told again
+                            json_true()); // out of memory: reported again
     report_item(
         look, item,
         (struct mirror_event){.kind = MIRROR_KEPT, .merged = at_backend, .forgotten = forgotten});
@@ -281,8 +285,8 @@ static int store_conflict(struct scope_sync *look, const struct item *item, bool
 }
 
 /*
- * Whether something was forgotten at the backend since it had the text that the edit began from: a purge leaves no
- * version that holds it. A copy of the file would bring it back there.
+ * Whether the backend has purged anything since the base of the edit: a purge leaves no version
+ * that contains the text. A copy of the file would bring it back there.
  */
 static int find_forgotten(struct scope_sync *look, const struct absorbing *job, bool *out,
                           struct ethos_error *error)
@@ -307,7 +311,7 @@ static int find_forgotten(struct scope_sync *look, const struct absorbing *job, 
     return look->away ? code : ETHOS_OK;
 }
 
-/* The text of the file is kept first, then what agrees with the backend is taken. */
+/* Stores the file's text first, then applies what does not conflict. */
 static int absorb_clash(struct scope_sync *look, struct absorbing *job, struct ethos_edit *edit,
                         struct ethos_error *error)
 {
@@ -329,8 +333,8 @@ static int absorb_two_way(struct scope_sync *look, const struct item *item,
         return LEFT_ALONE;
     }
     if (guard_is_unmerged(view_side(&item->file)) && !guard_is_unmerged(view_side(&item->backend)))
-        return err_hint(error, err_set(error, ETHOS_INVALID, "has conflict markers of git"),
-                        "resolve the conflict; it is not taken before");
+        return err_hint(error, err_set(error, ETHOS_INVALID, "contains conflict markers of git"),
+                        "resolve the conflict first; then the file is synced");
     str_init(&job.merged, ETHOS_MAX_STORE_BYTES);
     int code = base_find(look->self, look->scope, item->key, item->agreed, view_side(&item->file),
                          &job.base, &job.stale, error);
@@ -373,12 +377,12 @@ static int absorb_one_way(struct scope_sync *look, const struct item *item,
 static int apply_file_edit(struct scope_sync *look, struct item *item, struct ethos_error *error)
 {
     bool own, unknown = !item->backend.there && is_same_text(item->agreed, MIRROR_ABSENT);
-    int code = find_own(look, item, &own, error);
-    if (code == ETHOS_OK && !own)
-        code = !look->self->how.two_way ? absorb_one_way(look, item, error)
-               : unknown                ? absorb_new(look, item, error)
-                                        : absorb_two_way(look, item, error);
-    return code == ETHOS_OK ? state_set(&look->state, item->key, item->file.revision, error) : code;
+    TRY(find_own(look, item, &own, error));
+    if (!own)
+        TRY(!look->self->how.two_way ? absorb_one_way(look, item, error)
+            : unknown                ? absorb_new(look, item, error)
+                                     : absorb_two_way(look, item, error));
+    return state_set(&look->state, item->key, item->file.revision, error);
 }
 
 /* ---- the backend moved: into the file -------------------------------------------------------- */
@@ -420,7 +424,7 @@ static int set_found(void *arg, const struct ethos_change *change)
     return FOUND;
 }
 
-/* Whether the backend knows that there was such a text: what was removed there has a history, what was lost has none. */
+/* Whether the backend knows the text: a removed text has a history, a lost one has none. */
 static int find_trace(struct scope_sync *look, const struct item *item, bool *out,
                       struct ethos_error *error)
 {
@@ -434,8 +438,9 @@ static int find_trace(struct scope_sync *look, const struct item *item, bool *ou
 }
 
 /*
- * Whether it can be rid of a scope with its past: files are deleted, and another home is told to (workspaces forget
- * --memory, personality delete). Nobody can tell that from a loss, and what went for good must not come back.
+ * Whether the backend can drop a scope with its history, as when files are deleted or another home
+ * runs workspaces forget --memory or personality delete. That looks like a loss, and such a scope
+ * must not come back.
  */
 static bool drops_scopes(const struct scope_sync *look)
 {
@@ -444,24 +449,29 @@ static bool drops_scopes(const struct scope_sync *look)
            ((store->capabilities & ETHOS_STORE_PATHS) || is_same_text(store->ops->name, "remote"));
 }
 
-/* A database that was made anew has not removed anything: it gets the text, or the file is all there is. */
+/*
+ * A database that was created anew has not removed anything: it gets the text back, or the file is
+ * the only copy.
+ */
 static int restore_to_backend(struct scope_sync *look, struct item *item, struct ethos_error *error)
 {
     bool drops = drops_scopes(look);
     if (!look->self->how.two_way || drops) {
         int code = err_set(error, ETHOS_CORRUPT, "%s has lost this text and its history",
                            look->scope->source->name);
-        return err_hint(error, code, "the file stays; delete it, or %s with --two-way",
-                        drops ? "change it" : "give it back");
+        return err_hint(error, code, "the file is kept; delete it, or %s with --two-way",
+                        drops ? "change it" : "restore it");
     }
     snprintf(item->agreed, sizeof item->agreed, MIRROR_ABSENT);
-    int code = absorb_two_way(look, item, error);
-    return code == ETHOS_OK ? ETHOS_CONFLICT : code;
+    TRY(absorb_two_way(look, item, error));
+    return ETHOS_CONFLICT;
 }
 
 /* ---- one text -------------------------------------------------------------------------------- */
 
-/* One round: ETHOS_OK when both are the same now, ETHOS_CONFLICT when it is to be looked at again. */
+/*
+ * One round: ETHOS_OK if both sides are equal now, ETHOS_CONFLICT if the text must be synced again.
+ */
 static int sync_item_once(struct scope_sync *look, struct item *item, struct ethos_error *error)
 {
     bool known;
@@ -479,21 +489,21 @@ static int sync_item_once(struct scope_sync *look, struct item *item, struct eth
                : known          ? update_file(look, item, error)
                                 : restore_to_backend(look, item, error);
     }
-    code = apply_file_edit(look, item, error);
-    return code == ETHOS_OK ? ETHOS_CONFLICT : code;
+    TRY(apply_file_edit(look, item, error));
+    return ETHOS_CONFLICT;
 }
 
-/* Of a disk that is full nobody wants to hear once for every text. */
+/* Reports a full disk once, not for every text. */
 static void report_more_failures(struct scope_sync *look, int code)
 {
     struct ethos_error more;
-    err_set(&more, code, "others are not in step either");
+    err_set(&more, code, "other texts are not in step either");
     mirror_report(
         look->self,
         &(struct mirror_event){.kind = MIRROR_FAILED, .path = look->self->folder, .error = &more});
 }
 
-/* Of a text that cannot be brought into step somebody hears once, until it is another one. */
+/* Reports a text that cannot be synced once, until it changes. */
 static void report_item_failure(struct scope_sync *look, const struct item *item,
                                 const struct ethos_error *error)
 {
@@ -522,7 +532,7 @@ static void record_item_failure(struct scope_sync *look, const struct item *item
     look->error = *error;
 }
 
-/* A failure is that of the backend; those of a single text are noted. */
+/* Returns failures of the backend; those of a single text are recorded. */
 static int sync_item(struct scope_sync *look, const char *key, struct ethos_error *error)
 {
     struct item item = {.key = key};
@@ -608,7 +618,7 @@ int scope_sync_run(struct mirror *self, struct mirror_scope *scope, bool *out_ba
                    bool *out_again, struct ethos_error *error)
 {
     struct ethos_error unsaved;
-    struct item whole = {0}; // that is, no single text
+    struct item whole = {0}; // not a single text
     struct scope_sync look = {.self = self, .scope = scope, .backend = scope->source->behind};
     snprintf(whole.path, sizeof whole.path, "%s", scope->scope);
     int code = state_load(self, scope, &look.state, error);
@@ -616,7 +626,7 @@ int scope_sync_run(struct mirror *self, struct mirror_scope *scope, bool *out_ba
         code = guard_deletions(self, scope, &look.state, error);
     if (code == ETHOS_OK)
         code = sync_all_items(&look, error);
-    if (look.state.keys) { // what was agreed on before a failure, too
+    if (look.state.keys) { // agreed revisions are saved after a failure, too
         int saved = state_save(self, scope, &look.state, code == ETHOS_OK ? error : &unsaved);
         code = code == ETHOS_OK ? saved : code;
     }

@@ -1,5 +1,6 @@
 /*
- * check.c: does what the notes of a scope claim still hold?
+ * check.c: checks whether the notes of a scope still hold: paths, symbols, links, dates and the
+ * index.
  */
 #include "memory/notes/check.h"
 
@@ -26,18 +27,18 @@
 #include "memory/notes/reference_lookup.h"
 #include "memory/provider/missing_slots.h"
 
-#define PART 64       /* notes that one update marks as verified */
+#define PART 64       /* notes marked as verified in one update */
 #define NAME_SIZE 512 /* bytes of a link, with terminator */
 
-/* One note while it is looked at. */
+/* A note being checked. */
 struct subject {
     const struct notes_row *row;
     struct ethos_text text;
     struct note note;
     bool read;    /* else it is gone, too large or unreadable */
-    bool holds;   /* no claim of it failed, none is unknown */
+    bool holds;   /* no reference failed, none is unknown */
     bool looked;  /* something outside the note was looked up */
-    bool confirm; /* verified whatever it claims */
+    bool confirm; /* verified by a person, whatever it refers to */
 };
 
 struct notes_checking {
@@ -51,11 +52,11 @@ struct notes_checking {
     const char *only;         /* key of the named note, or NULL */
     char today[CLOCK_ISO_SIZE];
     bool files;         /* paths and names can be looked up */
-    const char **names; /* what links may say, sorted */
+    const char **names; /* names that links may use, sorted */
     size_t name_count;
     struct reference_lookup look;
     struct notes_record record;
-    struct subject *subject; /* whose claims are being walked */
+    struct subject *subject; /* the note whose references are being checked */
 };
 
 /* ---- telling -------------------------------------------------------------------------------- */
@@ -77,7 +78,7 @@ __attribute__((format(printf, 5, 6))) static void report_finding(struct notes_ch
         check->each(check->arg, &finding);
 }
 
-/* What was mended is told, and not recorded: it holds now. */
+/* Reports a problem that was fixed; not recorded, since it is gone. */
 static void report_fixed(struct notes_checking *check, const char *key, const char *kind,
                          uint64_t line, const char *text)
 {
@@ -139,7 +140,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A note answers to its file name without .md, its title, and the name in its head. */
+/* A note can be linked by its file name without .md, its title, and the name in its head. */
 static int add_note_names(struct notes_checking *check, const struct subject *subject,
                           struct str *scratch)
 {
@@ -184,11 +185,11 @@ static bool is_note_name(const struct notes_checking *check, const char *name)
            bsearch(&name, check->names, check->name_count, sizeof *check->names, by_text) != NULL;
 }
 
-/* Whether a link leads somewhere: the name as it is, with .md, or what a title would be called. */
+/* Whether a link leads to a note: the name as it is, with .md, or as the slug of a title. */
 static enum look_answer lookup_link(const struct notes_checking *check, struct ethos_view link)
 {
     char name[NAME_SIZE];
-    struct str slug;
+    CLEANUP_STR struct str slug = {0};
     struct ethos_view given = view_trim(link);
     if (given.size >= sizeof name || memchr(given.data, 0, given.size))
         return LOOK_GONE;
@@ -199,7 +200,6 @@ static enum look_answer lookup_link(const struct notes_checking *check, struct e
     slug_note(given, SLUG_NOTE_MAX, &slug);
     bool holds = is_note_name(check, slug.data);
     bool sure = str_code(&slug) == ETHOS_OK;
-    str_release(&slug);
     return holds ? LOOK_HOLDS : sure ? LOOK_GONE : LOOK_UNKNOWN;
 }
 
@@ -228,7 +228,7 @@ static enum look_answer check_path(struct notes_checking *check, const struct cl
         report_finding(check, key, "path", claim->line, "%s has %zu lines, not %zu", quoted, lines,
                        claim->number);
     else if (answer == LOOK_GONE)
-        report_finding(check, key, "path", claim->line, "%s is not there", quoted);
+        report_finding(check, key, "path", claim->line, "%s does not exist", quoted);
     return answer;
 }
 
@@ -262,7 +262,7 @@ static enum look_answer check_date(struct notes_checking *check, const struct cl
     return LOOK_GONE;
 }
 
-/* What lies in files is unknown where there are none; that is no reason against a note. */
+/* References to files are unknown without a folder, which is not held against a note. */
 static int check_claim(void *arg, const struct claim *claim)
 {
     struct notes_checking *check = arg;
@@ -290,7 +290,7 @@ static bool is_dated_today(const struct notes_checking *check, const struct subj
     return view_eq_str(subject->note.verified, check->today);
 }
 
-/* Whether a note is to be marked: confirmed, or everything was looked up and holds. */
+/* Whether to mark a note: confirmed, or everything was looked up and holds. */
 static bool is_verified(const struct subject *subject)
 {
     return subject->confirm || (subject->looked && subject->holds && subject->note.has_frontmatter);
@@ -318,8 +318,7 @@ static void check_subjects(struct notes_checking *check)
             check_subject(check, subject);
     }
     if (check->look.exhausted)
-        report_finding(check, "", "unchecked", 0,
-                       "there is more to look up than a check may: %zu lookups",
+        report_finding(check, "", "unchecked", 0, "more lookups needed than a check may do: %zu",
                        check->look.lookups);
 }
 
@@ -328,7 +327,7 @@ static void check_subjects(struct notes_checking *check)
 static const char *const problem_names[] = {"unlisted", "missing", "double"};
 static const char *const problem_texts[] = {"it has no line in " NOTES_INDEX,
                                             NOTES_INDEX " names it, but there is no such note",
-                                            NOTES_INDEX " names it once more"};
+                                            NOTES_INDEX " lists it more than once"};
 
 static void report_index_problem(void *arg, enum index_problem problem, struct ethos_view file,
                                  size_t line)
@@ -393,9 +392,9 @@ static void report_similar(void *arg, size_t a, size_t b, unsigned percent)
     if (!is_selected_note(check, second))
         return;
     if (percent == 100)
-        report_finding(check, second, "duplicate", 0, "it says the same as %s", first);
+        report_finding(check, second, "duplicate", 0, "duplicate of %s", first);
     else
-        report_finding(check, second, "near-duplicate", 0, "it says nearly the same as %s (%u %%)",
+        report_finding(check, second, "near-duplicate", 0, "nearly a duplicate of %s (%u %%)",
                        first, percent);
 }
 
@@ -406,14 +405,14 @@ static int find_near_duplicates(struct notes_checking *check, struct ethos_error
     if (!bodies)
         return err_nomem(error);
     for (size_t i = 0; i < count; i++)
-        bodies[i] = check->subjects[i].note.body; // absent for what was not read
+        bodies[i] = check->subjects[i].note.body; // absent if it was not read
     int code = similar_pairs(bodies, count, report_similar, check);
     return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
 /* ---- marking -------------------------------------------------------------------------------- */
 
-/* One update: subjects as they were looked at, and the texts with today's date. */
+/* One update: the checked notes, and their texts with today's date. */
 struct marking {
     const struct notes_checking *check;
     const struct subject *subjects[PART];
@@ -422,7 +421,7 @@ struct marking {
     size_t count;
 };
 
-/* A note that changed meanwhile was not the one that was looked at. */
+/* Skips a note that changed since it was checked. */
 static int mark_one(const struct notes_checking *check, const struct subject *subject,
                     struct ethos_edit *edit, struct str *text, struct ethos_error *error)
 {
@@ -494,23 +493,21 @@ static int mark_verified(struct notes_checking *check, struct ethos_error *error
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-/* Which notes are meant: all, or the one with that name. */
+/* Selects the notes to check: all, or the one with a name. */
 static int select_notes(struct notes_checking *check, const struct notes_check *what,
                         char key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
 {
     if (!what->name)
-        return what->confirm ? err_set(error, ETHOS_INVALID, "name the note that was verified")
+        return what->confirm ? err_set(error, ETHOS_INVALID, "name the note that you have verified")
                              : ETHOS_OK;
-    int code = ethos_note_find(check->turn, check->notes.scope, what->name, key, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_note_find(check->turn, check->notes.scope, what->name, key, error));
     check->only = key;
     for (size_t i = 0; what->confirm && i < check->notes.count; i++)
         check->subjects[i].confirm = strcmp(check->notes.rows[i].key, key) == 0;
     return ETHOS_OK;
 }
 
-/* Failing to write the record takes nothing from what was found. */
+/* Failing to write the record does not affect the findings. */
 static void write_record(struct notes_checking *check)
 {
     struct ethos_error error = {0};
@@ -582,7 +579,7 @@ static char *append_bytes(char *at, struct ethos_view text)
     return at + text.size;
 }
 
-/* By hand, since every note that is read says it. */
+/* Without printf, since it runs for every note that is read. */
 static void format_age(const char *how, long days, char out[NOTES_STALE_SIZE])
 {
     char digits[24], *end = digits + sizeof digits, *first = end;

@@ -1,7 +1,7 @@
 /*
- * check_results.c: what the last check of a scope found.
+ * check_results.c: records the findings of the last check of a scope.
  *
- * A record is derived: one that does not parse counts as none and is replaced by the next check.
+ * A record is derived data: one that cannot be parsed is ignored and replaced by the next check.
  */
 #include "memory/notes/check_results.h"
 
@@ -33,7 +33,7 @@ void notes_record_release(struct notes_record *self)
     self->rows = NULL;
 }
 
-/* Out of memory leaves no rows at all, which notes_record_write tells. */
+/* Out of memory drops all rows, which notes_record_write reports. */
 static void append_result_row(struct notes_record *self, json_t *row)
 {
     if (row && json_array_append_new(self->rows, row) == 0)
@@ -74,7 +74,7 @@ static void file_path(const char *scope, char out[NAME_SIZE])
     snprintf(out, NAME_SIZE, HOME_RECORDS "/%s", name);
 }
 
-/* The rows that are well-formed; none for a record that is missing or damaged. */
+/* The valid rows; none if the record is missing or damaged. */
 static int read_result_rows(int dir, const char *scope, json_t **out, struct ethos_error *error)
 {
     char name[NAME_SIZE];
@@ -96,15 +96,13 @@ static int read_result_rows(int dir, const char *scope, json_t **out, struct eth
     return rows ? ETHOS_OK : err_nomem(error);
 }
 
-/* What is known about other notes stays. */
+/* Copies the rows of other notes. */
 static int copy_other_rows(int dir, const char *scope, const char *key, struct notes_record *self,
                            struct ethos_error *error)
 {
     json_t *old, *row;
     size_t i;
-    int code = read_result_rows(dir, scope, &old, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_result_rows(dir, scope, &old, error));
     json_array_foreach (old, i, row) {
         bool other = !view_eq_str(json_view(row, "key"), key);
         if (other && self->rows && json_array_size(self->rows) < NOTES_CHECK_KEPT)
@@ -119,7 +117,7 @@ static int print_record(const struct ethos_turn *turn, const char *scope, struct
 {
     char when[CLOCK_ISO_SIZE], more[64];
     clock_iso(service_now_ms(turn->ethos), when);
-    snprintf(more, sizeof more, "%llu more were found", (unsigned long long)self->more);
+    snprintf(more, sizeof more, "%llu more findings", (unsigned long long)self->more);
     if (self->more > 0)
         append_result_row(self, make_row("", "more", 0, more));
     json_t *record = self->rows ? json_pack("{s:i, s:s, s:s, s:O}", "version", 1, "scope", scope,
@@ -138,21 +136,17 @@ static int replace_rows_of_note(struct ethos_turn *turn, int dir, const char *sc
 {
     char name[HOME_RECORD_SIZE], path[NAME_SIZE];
     struct home_stamp stamp;
-    struct str text;
-    int code = key ? copy_other_rows(dir, scope, key, self, error) : ETHOS_OK;
-    if (code != ETHOS_OK)
-        return code;
+    CLEANUP_STR struct str text = {0};
+    if (key)
+        TRY(copy_other_rows(dir, scope, key, self, error));
     home_record_name("checks", scope, name);
     file_path(scope, path);
     home_stamp(dir, path, &stamp);
     if (json_array_size(self->rows) == 0 && stamp.inode == 0)
         return ETHOS_OK;
     str_init(&text, RECORD_BYTES);
-    code = print_record(turn, scope, self, &text, error);
-    if (code == ETHOS_OK)
-        code = home_replace(dir, HOME_RECORDS, name, str_view(&text), error);
-    str_release(&text);
-    return code;
+    TRY(print_record(turn, scope, self, &text, error));
+    return home_replace(dir, HOME_RECORDS, name, str_view(&text), error);
 }
 
 int notes_record_write(struct ethos_turn *turn, const char *scope, const char *key,
@@ -176,12 +170,9 @@ int notes_check_last(struct ethos_turn *turn, const char *scope, json_t **out_ro
 {
     char real[ETHOS_MAX_SCOPE];
     int dir;
-    int code = notes_scope(turn, scope, real, error);
-    if (code == ETHOS_OK)
-        code = service_open_root(turn->ethos, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = read_result_rows(dir, real, out_rows, error);
+    TRY(notes_scope(turn, scope, real, error));
+    TRY(service_open_root(turn->ethos, false, &dir, error));
+    int code = read_result_rows(dir, real, out_rows, error);
     if (dir >= 0)
         os_close(dir);
     return code;

@@ -1,14 +1,16 @@
 /*
- * edit.c: a note corrected: its text, its hook, its title, and its line in the index with them.
+ * edit.c: changes the text, hook or title of a note, and its line in the index.
  *
- * One update of the note and MEMORY.md. A file that was named after the old title is renamed in a second one:
- * killed in between, or when the name is taken, the note says the new text under its old file name.
+ * The note and MEMORY.md are changed in one update. A file that was named after the old title is
+ * renamed in a second one: if killed between, or if the name is taken, the note has the new text
+ * under its old file name.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/text/single_line.h"
 #include "base/view.h"
 #include "core/memory/update.h"
@@ -29,7 +31,7 @@ static struct ethos_view text_being_edited(const struct ethos_edit *edit)
     return view_of(edit->old.data, edit->old.size);
 }
 
-/* The title is not that of another note. */
+/* Checks that no other note has the title. */
 static int check_free(const struct writing *writing, struct ethos_view index,
                       struct ethos_error *error)
 {
@@ -51,12 +53,10 @@ static int edit_write(void *arg, struct ethos_edit *edits, size_t count, struct 
         return err_set(error, ETHOS_NOTFOUND, "no such note: %s", writing->key);
     if (writing->if_match && strcmp(writing->if_match, note->old.revision) != 0)
         return update_moved(writing->key, note->old.revision, error);
-    int code = check_free(writing, text_being_edited(index), error);
-    if (code != ETHOS_OK)
-        return code;
-    code = remember_rewrite(&writing->what, writing->key, text_being_edited(note),
-                            text_being_edited(index), &writing->note, &writing->index,
-                            &writing->title, &writing->effect);
+    TRY(check_free(writing, text_being_edited(index), error));
+    int code = remember_rewrite(&writing->what, writing->key, text_being_edited(note),
+                                text_being_edited(index), &writing->note, &writing->index,
+                                &writing->title, &writing->effect);
     if (code != ETHOS_OK)
         return code == ETHOS_NOMEM
                    ? err_nomem(error)
@@ -74,19 +74,22 @@ static int check_change(const struct notes_change *change, struct ethos_error *e
     bool any = false;
     for (size_t i = 0; i < 3; i++) {
         if (parts[i].data && line_blank(parts[i]))
-            return err_hint(error, err_set(error, ETHOS_INVALID, "a part to write is blank"),
-                            "leave it out to keep what is there");
+            return err_hint(error,
+                            err_set(error, ETHOS_INVALID, "one of the parts to write is blank"),
+                            "omit it to leave it unchanged");
         if (parts[i].size > 0 && memchr(parts[i].data, 0, parts[i].size))
             return err_set(error, ETHOS_INVALID, "the text contains a NUL byte");
         any |= parts[i].data != NULL;
     }
     if (!any)
-        return err_hint(error, err_set(error, ETHOS_INVALID, "nothing to write"),
+        return err_hint(error, err_set(error, ETHOS_INVALID, "nothing to change"),
                         "give a text, a hook or a title");
     return notes_check_title(change->title, error);
 }
 
-/* The file follows the title where it was named after it; one whose new name is taken keeps its own. */
+/*
+ * Renames the file if it was named after the old title; if the new name is taken, it keeps its own.
+ */
 static int rename_file(struct ethos_turn *turn, const struct writing *writing,
                        const struct ethos_sync_how *how, struct ethos_kept *out,
                        struct ethos_error *error)
@@ -95,7 +98,7 @@ static int rename_file(struct ethos_turn *turn, const struct writing *writing,
     char key[ETHOS_MAX_KEY + 1];
     if (writing->title.size == 0 || (how->flags & ETHOS_SYNC_DRY_RUN))
         return ETHOS_OK;
-    later.if_match = NULL; // it was held by the update before
+    later.if_match = NULL; // the previous update checked that it exists
     int code = ethos_note_move(turn, out->scope, out->key, writing->title.data, &later, key, error);
     if (code == ETHOS_OK)
         snprintf(out->key, sizeof out->key, "%s", key);
@@ -107,7 +110,7 @@ int notes_write(struct ethos_turn *turn, const char *scope, const char *name,
                 struct ethos_kept *out, struct ethos_error *error)
 {
     char date[CLOCK_ISO_SIZE];
-    struct str source;
+    CLEANUP_STR struct str source = {0};
     struct writing writing = {.what = {.text = change->text,
                                        .hook = change->hook,
                                        .hook_by_hand = notes_by_person(how->origin),
@@ -116,19 +119,15 @@ int notes_write(struct ethos_turn *turn, const char *scope, const char *name,
                               .key = out->key,
                               .if_match = how->if_match};
     struct ethos_edit edits[2] = {{.key = out->key}, {.key = NOTES_INDEX}};
-    int code = check_change(change, error);
-    if (code == ETHOS_OK)
-        code = notes_scope(turn, scope, out->scope, error);
-    if (code == ETHOS_OK)
-        code = ethos_note_find(turn, out->scope, name, out->key, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_change(change, error));
+    TRY(notes_scope(turn, scope, out->scope, error));
+    TRY(ethos_note_find(turn, out->scope, name, out->key, error));
     clock_date(service_now_ms(turn->ethos), date);
     str_init(&source, ETHOS_MAX_INPUT_BYTES);
     str_init(&writing.note, ETHOS_MAX_STORE_BYTES);
     str_init(&writing.index, ETHOS_MAX_STORE_BYTES);
     str_init(&writing.title, ETHOS_MAX_INPUT_BYTES);
-    code = notes_source(turn, how->origin, &source) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+    int code = notes_source(turn, how->origin, &source) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
     if (source.size > 0)
         writing.what.source = str_view(&source);
     if (code == ETHOS_OK)
@@ -139,6 +138,5 @@ int notes_write(struct ethos_turn *turn, const char *scope, const char *name,
     str_release(&writing.title);
     str_release(&writing.index);
     str_release(&writing.note);
-    str_release(&source);
     return code;
 }

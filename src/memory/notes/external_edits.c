@@ -1,10 +1,11 @@
 /*
- * external_edits.c: edits of notes that were made outside and not looked at yet.
+ * external_edits.c: records edits of notes that were made outside ethos.
  *
- * A list shows files as they stand, and would pass over a stale save until somebody opens the note. So files that were
- * changed in the days in which a save can be a stale one are compared with the newest change that the history has of
- * each; those that differ are looked at, which records the edit and merges it. The history is walked back to the time
- * of the oldest of these files: one of which no later change is known was edited since, or was never recorded.
+ * A list shows files as they are, and would miss a stale save until somebody opens the note. So
+ * files that changed recently enough to be a stale save are compared with the newest change of each
+ * in the history; those that differ are opened, which records and merges the edit. The history is
+ * read back to the time of the oldest of these files: a file without a later change was edited
+ * since, or was never recorded.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "memory/notes/list.h"
 #include "memory/provider/missing_slots.h"
 
-#define MOST_SETTLED 50 /* files that are looked at by one call, those that were changed last */
+#define MOST_SETTLED 50 /* most recently changed files that one call checks */
 #define ENOUGH 1        /* ends a walk */
 
 struct recent {
@@ -23,7 +24,7 @@ struct recent {
     uint64_t bytes;
     int64_t mtime_ms;
     bool met;  /* its newest change, */
-    bool seen; /* and the file is what that left */
+    bool seen; /* and the file equals its result */
 };
 
 struct settling {
@@ -70,7 +71,7 @@ static int match_file_change(void *arg, const struct ethos_change *change)
     return file->seen && --self->left == 0 ? ENOUGH : ETHOS_OK;
 }
 
-/* What was not seen comes first, by the time of the last edit. */
+/* Unrecorded files come first, then by the time of the last edit. */
 static int newest_first(const void *left, const void *right)
 {
     const struct recent *a = left, *b = right;

@@ -1,5 +1,5 @@
 /*
- * list.c: which notes a scope has, what they are called, and which one a name means.
+ * list.c: lists the notes of a scope, and finds the note that a name means.
  */
 #include "memory/notes/list.h"
 
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/text/single_line.h"
 #include "base/text/slug.h"
 #include "base/text/suggest.h"
@@ -20,7 +21,7 @@
 
 /* ---- scope and texts -------------------------------------------------------------------------- */
 
-/* Whose notes are meant when nobody says so. Those of everywhere need no workspace. */
+/* The default scope of notes. Global notes need no workspace. */
 static const char *usual_scope(const struct ethos_turn *turn)
 {
     const struct ethos_context *context = &turn->context;
@@ -35,7 +36,7 @@ int notes_scope(const struct ethos_turn *turn, const char *scope, char out[ETHOS
     int code = scope_target(&turn->context, NULL, scope ? scope : usual_scope(turn), NOTES_INDEX,
                             true, &target, error);
     if (code == ETHOS_OK && scope_is_tree(target.scope))
-        code = scope_refuse(view_str(target.scope), error); // its files are no notes
+        code = scope_refuse(view_str(target.scope), error); // its files are not notes
     if (code == ETHOS_OK)
         memcpy(out, target.scope, sizeof target.scope);
     return code == ETHOS_DENIED ? err_hint(error, code, "one of workspace, personality, global")
@@ -50,14 +51,14 @@ int notes_new_scope(const struct ethos_turn *turn, const char *scope, char out[E
     int code = notes_scope(turn, scope ? scope : "workspace", found, error);
     if (code == ETHOS_INVALID && !scope && !context->workspace_error)
         return err_hint(error, code,
-                        "name one, or say that the fact is about everything: scope global");
+                        "name one, or use the scope global for a fact about everything");
     if (code == ETHOS_OK && strcmp(context->memory_scope, "global") == 0 &&
         scope_make(SCOPE_PERSONALITY, context->personality, own, NULL) == ETHOS_OK &&
         strcmp(found, own) == 0) {
         code = err_set(error, ETHOS_DENIED,
                        "%s: this personality has no memory of its own (memoryScope: global)",
                        found);
-        return err_hint(error, code, "its prompts show what is in global: --scope global");
+        return err_hint(error, code, "its prompts show the notes of global: --scope global");
     }
     if (code == ETHOS_OK)
         memcpy(out, found, sizeof found);
@@ -141,14 +142,13 @@ static int name_row_by_entry(struct notes *notes, const struct index_entry *entr
 static int place_all(struct notes *notes)
 {
     struct index_entry entry;
-    struct str scratch;
+    CLEANUP_STR struct str scratch;
     size_t offset = 0, order = 0;
     int code = ETHOS_OK;
     struct ethos_view text = view_of(notes->index.data, notes->index.size);
     str_init(&scratch, ETHOS_MAX_READ_BYTES);
     while (code == ETHOS_OK && index_next(text, &offset, &entry))
         code = name_row_by_entry(notes, &entry, order++, &scratch);
-    str_release(&scratch);
     return code;
 }
 
@@ -164,8 +164,8 @@ static int load_index(struct ethos_turn *turn, struct notes *notes, struct ethos
 int notes_recover(struct ethos_turn *turn, const char *scope, struct ethos_error *error)
 {
     char real[ETHOS_MAX_SCOPE];
-    int code = notes_scope(turn, scope, real, error);
-    return code == ETHOS_OK ? handle_recover(turn, real, error) : code;
+    TRY(notes_scope(turn, scope, real, error));
+    return handle_recover(turn, real, error);
 }
 
 int notes_load(struct ethos_turn *turn, const char *scope, struct notes *out,
@@ -190,7 +190,7 @@ void notes_release(struct ethos_turn *turn, struct notes *notes)
 
 /* ---- telling ---------------------------------------------------------------------------------- */
 
-/* What a note says about itself, as strings. */
+/* The metadata of a note, as strings. */
 struct telling {
     struct ethos_turn *turn;
     const struct notes *notes;
@@ -198,7 +198,7 @@ struct telling {
     struct str words;
 };
 
-/* Adds a member as it reads, terminated; its place, or SIZE_MAX when it is missing. */
+/* Appends a member, terminated; returns its offset, or SIZE_MAX if it is missing. */
 static size_t add_terminated(struct telling *telling, struct ethos_view member)
 {
     size_t at = telling->words.size;
@@ -268,7 +268,7 @@ bool notes_cursor_next(const char *cursor, const char *key)
     return slash && strcmp(slash + 1, key) == 0;
 }
 
-/* The index where a page goes on; SIZE_MAX: neither note of the cursor is there. */
+/* The index where the next page starts; SIZE_MAX: neither note of the cursor exists. */
 static size_t find_page_start(const struct notes_row *const *rows, size_t count, const char *cursor)
 {
     size_t next = SIZE_MAX;
@@ -299,7 +299,7 @@ static int pass_notes(struct ethos_turn *turn, struct notes *notes, const char *
         code = notes_read(turn, notes->scope, rows[i]->key, &telling.text, error);
         if (code == ETHOS_OK)
             code = pass_note(&telling, rows[i], each, arg, error);
-        else if (code == ETHOS_NOTFOUND) // it went meanwhile
+        else if (code == ETHOS_NOTFOUND) // it was removed meanwhile
             code = ETHOS_OK;
     }
     str_release(&telling.words);
@@ -361,7 +361,7 @@ int notes_has(struct ethos_turn *turn, const char *scope, const char *key,
     return code;
 }
 
-/* The files that a name may stand for: itself, with .md, its slug; "" for none. */
+/* The file names that a name may mean: itself, with .md, its slug; "" for none. */
 struct forms {
     char keys[3][ETHOS_MAX_KEY + 8];
 };
@@ -383,7 +383,7 @@ static void make_forms(const char *name, struct forms *out)
             *out->keys[i] = 0;
 }
 
-/* Tried without looking at other files. */
+/* Tries file names without listing the others. */
 static int find_key_by_name(struct ethos_turn *turn, const char *scope, const char *name,
                             char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
 {
@@ -399,12 +399,12 @@ static int find_key_by_name(struct ethos_turn *turn, const char *scope, const ch
     return code;
 }
 
-/* Those whose title is the name; titles of the index are known, others are in the notes. */
+/* Notes with the name as title; titles in the index are known, others are read from the notes. */
 struct title_search {
     const char *name;
     char key[ETHOS_MAX_KEY + 1], other[ETHOS_MAX_KEY + 1];
     struct arena *arena;
-    const char **names; /* keys without .md, and titles, for what was meant */
+    const char **names; /* keys without .md, and titles, for suggestions */
     size_t count, capacity;
 };
 
@@ -434,7 +434,7 @@ static int fail_no_note(const struct notes *notes, const struct title_search *se
     int code = err_set(error, ETHOS_NOTFOUND, "no such note: %s", search->name);
     if (near)
         return err_hint(error, code, "did you mean '%s'?", near);
-    return notes->count ? err_hint(error, code, "ethos notes list shows what there is")
+    return notes->count ? err_hint(error, code, "ethos notes list shows the existing notes")
                         : err_hint(error, code, "there are no notes in %s yet", notes->scope);
 }
 
@@ -450,7 +450,7 @@ static int find_title(struct ethos_turn *turn, struct notes *notes, const char *
     if (code != ETHOS_OK)
         return code;
     if (*search.other) {
-        code = err_set(error, ETHOS_INVALID, "%s: the title of more than one note", name);
+        code = err_set(error, ETHOS_INVALID, "%s: more than one note has this title", name);
         return err_hint(error, code, "say %s or %s", search.key, search.other);
     }
     if (!*search.key)

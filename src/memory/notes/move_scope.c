@@ -1,8 +1,9 @@
 /*
- * move_scope.c: a note moves from one scope to another.
+ * move_scope.c: moves a note from one scope to another.
  *
- * Two scopes commit separately. The note and its line are written to the target first, durably; then both are
- * removed from the source, if they are still what was copied. A crash between leaves the note in both.
+ * Two scopes commit separately. The note and its line are first written to the target durably; then
+ * both are removed from the source, if unchanged since they were copied. A crash between leaves the
+ * note in both.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +26,8 @@ struct transfer_note {
 };
 
 /*
- * The first scope but the target that has the note; the target when no other has. What a killed writer left
- * is settled first: it may have taken the note away and not finished.
+ * The first scope other than the target that has the note; the target if no other has. Recovers
+ * first: a killed writer may have removed the note without finishing.
  */
 static int find_source(struct transfer_note *move, const char *name, bool dry,
                        struct ethos_error *error)
@@ -57,7 +58,7 @@ static int find_source(struct transfer_note *move, const char *name, bool dry,
     return code;
 }
 
-/* How the index of the source names it. */
+/* Reads the note's line in the index of the source. */
 static int read_index_line(struct transfer_note *move, struct ethos_error *error)
 {
     struct ethos_text index = {0};
@@ -121,17 +122,13 @@ static int transfer_note(struct transfer_note *move, const struct ethos_sync_how
     struct ethos_sync_how own = *how;
     struct ethos_origin origin = how->origin ? *how->origin : (struct ethos_origin){0};
     char revision[ETHOS_REVISION_SIZE];
-    origin.via = NOTES_MOVE; // undo of one half alone would double or lose the note
+    origin.via = NOTES_MOVE; // undoing one half alone would duplicate or lose the note
     own.origin = &origin;
-    int code = provider->ops->read(provider, move->source, move->key, &whole, &move->text, error);
-    if (code == ETHOS_OK && how->if_match && strcmp(how->if_match, move->text.revision) != 0)
-        code = err_set(error, ETHOS_CONFLICT, "%s: has changed meanwhile", move->key);
-    if (code == ETHOS_OK)
-        code = read_index_line(move, error);
-    if (code == ETHOS_OK)
-        code = write_to_target(move, &own, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(provider->ops->read(provider, move->source, move->key, &whole, &move->text, error));
+    if (how->if_match && strcmp(how->if_match, move->text.revision) != 0)
+        return err_set(error, ETHOS_CONFLICT, "%s: has changed meanwhile", move->key);
+    TRY(read_index_line(move, error));
+    TRY(write_to_target(move, &own, error));
     memcpy(revision, move->text.revision, sizeof revision);
     own.if_match = revision;
     return ethos_note_remove(move->turn, move->source, move->key, &own, error);

@@ -1,5 +1,5 @@
 /*
- * promote.c: writing a skill folder, then the pointer in the note.
+ * promote.c: turns a note into a skill: writes a skill folder, then the pointer in the note.
  */
 #include "memory/notes/promote.h"
 
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/system/file.h"
 #include "base/system/os.h"
 #include "base/view.h"
@@ -40,7 +41,7 @@ static int choose_name(struct promotion *p, struct ethos_error *error)
         return err_nomem(error);
     if (skill_name_ok(str_view(&p->name)))
         return ETHOS_OK;
-    code = err_set(error, ETHOS_INVALID, "no name for a skill: %s", p->name.data);
+    code = err_set(error, ETHOS_INVALID, "not a valid skill name: %s", p->name.data);
     return err_hint(error, code, "1 to 64 of a-z, 0-9 and single hyphens between them");
 }
 
@@ -50,7 +51,7 @@ static int choose_folder(struct promotion *p, struct ethos_error *error)
     const char *to = p->what->to;
     if (!to && !root) {
         int code = err_set(error, ETHOS_INVALID, "there is no workspace to put the skill in");
-        return err_hint(error, code, "say --to DIR");
+        return err_hint(error, code, "use --to DIR");
     }
     int size = to ? snprintf(p->path, sizeof p->path, "%s/%s", to, p->name.data)
                   : snprintf(p->path, sizeof p->path, "%s/" DEFAULT_FOLDER "/%s", root,
@@ -60,10 +61,10 @@ static int choose_folder(struct promotion *p, struct ethos_error *error)
                : err_set(error, ETHOS_INVALID, "%s: the path is too long", to ? to : root);
 }
 
-/* ETHOS_NOTFOUND: nothing is there. ETHOS_OK: this very text, or one that may be overwritten. */
+/* ETHOS_NOTFOUND: no skill. ETHOS_OK: the same text, or one that may be overwritten. */
 static int check_existing_skill(int dir, const struct promotion *p, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     int fd = os_openat(dir, SKILL_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return errno == ENOENT ? ETHOS_NOTFOUND : err_errno(error, errno, p->path);
@@ -72,13 +73,12 @@ static int check_existing_skill(int dir, const struct promotion *p, struct ethos
     os_close(fd);
     if (code == ETHOS_OK && !view_eq(str_view(&text), str_view(&p->skill)) && !p->what->replace) {
         code = err_set(error, ETHOS_EXISTS, "%s: another skill has this name", p->path);
-        err_hint(error, code, "choose one with --skill NAME, or say --replace");
+        err_hint(error, code, "choose another with --skill NAME, or overwrite it with --replace");
     }
-    str_release(&text);
     return code;
 }
 
-/* Makes the folders of a path that others may read: a skill is shared. 0, or -1 and errno. */
+/* Creates the folders of a path, readable by others: a skill is shared. 0, or -1 and errno. */
 static int make_folders(const char *path)
 {
     char part[PATH_LIMIT];
@@ -112,7 +112,7 @@ static int write_skill(const struct promotion *p, struct ethos_error *error)
 
 /* ---- the pointer ------------------------------------------------------------------------------ */
 
-/* From the workspace, where that can be said: the note outlives a move of the folder. */
+/* Relative to the workspace if possible: the note survives a move of the folder. */
 static const char *shown_path(const struct promotion *p)
 {
     const char *root = p->turn->context.workspace;
@@ -137,7 +137,7 @@ static int edit_pointer(void *arg, struct ethos_edit *edits, size_t count,
     return ETHOS_OK;
 }
 
-/* The skill of the note as it is; a note that is a pointer already has nothing to say. */
+/* Makes the skill from the current note; a note that is already a pointer has no content. */
 static int make_skill(struct promotion *p, struct ethos_error *error)
 {
     struct ethos_text text = {0};
@@ -145,7 +145,7 @@ static int make_skill(struct promotion *p, struct ethos_error *error)
     struct ethos_view note = view_of(text.data, text.size);
     if (code == ETHOS_OK && skill_is_pointer(note)) {
         code = err_set(error, ETHOS_EXISTS, "%s: is a skill already", p->key);
-        err_hint(error, code, "ethos notes undo %.*s%s%s brings its text back",
+        err_hint(error, code, "ethos notes undo %.*s%s%s restores its text",
                  (int)strlen(p->key) - 3, p->key, p->what->scope ? " --scope " : "",
                  p->what->scope ? p->what->scope : "");
     }

@@ -1,5 +1,5 @@
 /*
- * promote.h: a note that turned out to be generally true becomes a skill.
+ * promote.h: turns a note that is generally useful into a skill.
  */
 #ifndef ETHOS_MEMORY_NOTES_PROMOTE_H
 #define ETHOS_MEMORY_NOTES_PROMOTE_H
@@ -13,12 +13,12 @@ struct notes_promote {
     const char *name;  /* of the note */
     const char *to;    /* folder of skills; NULL: .claude/skills of the workspace */
     const char *skill; /* its name; NULL: from the note */
-    bool replace;      /* overwrite a skill of that name */
+    bool replace;      /* overwrite an existing skill */
 };
 
 /*
- * Writes <to>/<skill>/SKILL.md, durable before the note becomes a pointer to it; a second run finds
- * it done. ETHOS_EXISTS when another text stands there. *out_path is that file; free with free().
+ * Writes <to>/<skill>/SKILL.md durably before the note becomes a pointer to it; a second run finds
+ * it done. ETHOS_EXISTS if the file has another text. *out_path is that file; free with free().
  */
 int notes_promote(struct ethos_turn *turn, const struct notes_promote *what,
                   const struct ethos_sync_how *how, char **out_path, struct ethos_error *error);

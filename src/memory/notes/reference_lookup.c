@@ -1,7 +1,8 @@
 /*
- * reference_lookup.c: whether the files and names that notes speak of are in a folder.
+ * reference_lookup.c: checks whether the files and symbols that notes refer to exist in a folder.
  */
 #include "memory/notes/reference_lookup.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 
 #define PATH_LIMIT 4096     /* bytes */
 #define TREE_BYTES 16777216 /* bytes of all its paths */
-#define TREE_STEP 65536     /* bytes of the tree that cost as much as a lookup */
+#define TREE_STEP 65536     /* bytes of the tree that count as one lookup */
 #define MAX_MATCHES 16      /* files of one name that are searched */
 
 void lookup_open(struct reference_lookup *self, const char *path)
@@ -38,7 +39,7 @@ void lookup_release(struct reference_lookup *self)
     str_release(&self->file_name);
 }
 
-/* Counts a lookup; false when there were enough. */
+/* Counts a lookup; false if the limit is reached. */
 static bool is_lookup_allowed(struct reference_lookup *self)
 {
     if (self->root < 0)
@@ -52,7 +53,7 @@ static bool is_lookup_allowed(struct reference_lookup *self)
 
 /* ---- one path ------------------------------------------------------------------------------- */
 
-/* Where a path of a note is: beneath the folder (inside), or anywhere by its absolute name. */
+/* The location of a path in a note: inside the folder, or an absolute path. */
 struct spot {
     char path[PATH_LIMIT];
     bool inside;
@@ -82,7 +83,7 @@ static enum look_answer answer_of(int result)
     return errno == ENOENT || errno == ENOTDIR ? LOOK_GONE : LOOK_UNKNOWN;
 }
 
-/* Nothing is opened for reading: a device or a FIFO would notice. */
+/* Opens nothing for reading: a device or FIFO would notice. */
 static enum look_answer path_in_tree_exists(struct reference_lookup *self, const struct spot *spot)
 {
     struct stat info;
@@ -90,14 +91,12 @@ static enum look_answer path_in_tree_exists(struct reference_lookup *self, const
         return LOOK_UNKNOWN;
     if (!spot->inside)
         return answer_of(os_fstatat(AT_FDCWD, spot->path, &info, 0));
-    int fd = os_open_beneath(self->root, spot->path, O_PATH, 0);
+    CLEANUP_FD int fd = os_open_beneath(self->root, spot->path, O_PATH, 0);
     enum look_answer answer = answer_of(fd);
-    if (fd >= 0)
-        os_close(fd);
     return answer;
 }
 
-/* Makes a file beneath the folder the one read last. */
+/* Reads a file in the folder, unless it was the last one read. */
 static bool load_tree_file(struct reference_lookup *self, const char *path)
 {
     if (self->file_name.size > 0 && strcmp(self->file_name.data, path) == 0)
@@ -133,7 +132,7 @@ static int list_tree(struct reference_lookup *self, int dir, struct str *path, i
     return os_list(dir, add_tree_entry, &folder);
 }
 
-/* A directory is told by opening it, which costs no more than asking; links are not followed. */
+/* A directory is recognised by opening it, as cheap as a stat; links are not followed. */
 static int add_tree_entry(void *arg, const char *name)
 {
     const struct folder *folder = arg;
@@ -141,7 +140,7 @@ static int add_tree_entry(void *arg, const char *name)
     int result = 0;
     if (look->tree_count++ >= LOOK_TREE_MAX)
         return -1;
-    int dir = os_openat(folder->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    CLEANUP_FD int dir = os_openat(folder->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     str_printf(folder->path, "%s%s", name, dir >= 0 ? "/" : "");
     str_add(&look->tree, view_of(folder->path->data, folder->path->size + 1)); // with its NUL
     bool passed = strcmp(name, ".git") == 0 || strcmp(name, "node_modules") == 0;
@@ -151,27 +150,25 @@ static int add_tree_entry(void *arg, const char *name)
     else if (dir >= 0 && !passed)
         result = list_tree(look, dir, folder->path, folder->depth + 1);
     str_truncate(folder->path, folder->prefix);
-    if (dir >= 0)
-        os_close(dir);
     return result;
 }
 
-/* Reads the names of the whole tree at the first need. Searching a large one counts for more. */
+/*
+ * Lists the names of the whole tree at first use. Searching a large tree counts as several lookups.
+ */
 static void read_tree(struct reference_lookup *self)
 {
-    struct str path;
+    CLEANUP_STR struct str path = {0};
     self->lookups += self->tree.size / TREE_STEP;
     if (self->tree_read)
         return;
     self->tree_read = true;
-    int dir = os_openat(self->root, ".", O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int dir = os_openat(self->root, ".", O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return;
     str_init(&path, PATH_LIMIT);
     str_addc(&path, '/');
     self->tree_whole = list_tree(self, dir, &path, 1) == 0;
-    str_release(&path);
-    os_close(dir);
 }
 
 /* The next path of the tree that ends in "/" + tail, from *offset on; without its first slash. */
@@ -191,7 +188,10 @@ static const char *next_match(const struct reference_lookup *self, const char *t
     return found + 1;
 }
 
-/* Whether a path that is not in its place may stand elsewhere; what `check` says is exact. */
+/*
+ * Whether a path that does not exist as given may be short for another one; `check` reports exact
+ * ones.
+ */
 static bool is_short(const struct claim *claim, const struct spot *spot)
 {
     return !claim->head && spot->inside;
@@ -245,7 +245,7 @@ static enum look_answer search_file(struct reference_lookup *self, const char *p
     return claims_has_word(str_view(&self->file), word) ? LOOK_HOLDS : LOOK_GONE;
 }
 
-/* A name must be in one of the files that a short path may mean. */
+/* The symbol must be in one of the files that a short path may mean. */
 static enum look_answer search_matches(struct reference_lookup *self, const struct spot *spot,
                                        struct ethos_view word)
 {

@@ -1,9 +1,9 @@
 /*
- * reindex.c: one line of the index per note.
+ * reindex.c: repairs the index: one line per note.
  *
- * What disagrees is found without a lock, then looked at again under it: the update has the files in
- * question as keys beside MEMORY.md, and only what still disagrees there is mended. A line that came
- * meanwhile is not touched. Many files are taken a part at a time.
+ * Problems are found without a lock, then checked again under it: the update has the affected files
+ * as keys beside MEMORY.md, and only problems that remain are fixed. Lines added meanwhile are not
+ * touched. Many files are processed in parts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +15,11 @@
 #include "memory/handle_internal.h"
 #include "memory/notes/list.h"
 
-#define PART 256 /* files that one update looks at */
+#define PART 256 /* files checked in one update */
 
 static const char *const problem_names[] = {"unlisted", "missing", "double"};
 
-/* One pass: what disagreed before the lock was taken. */
+/* One pass: problems found before the lock was taken. */
 struct reindex_pass {
     struct notes notes;
     struct problem {
@@ -29,7 +29,7 @@ struct reindex_pass {
     } * problems;
     size_t count, capacity;
     struct str index;
-    bool adds;   /* only what has no line is mended */
+    bool adds;   /* only add missing lines */
     bool failed; /* out of memory while collecting */
 };
 
@@ -84,7 +84,7 @@ static const struct ethos_edit *find_edit(const struct ethos_edit *edits, size_t
     return NULL;
 }
 
-/* How the index would name a note. The title and a first line that must be made go into words. */
+/* The index entry for a note. Generated titles and hooks go into words. */
 static int name_note(const struct ethos_edit *edit, struct arena *arena, struct index_note *out)
 {
     struct note note;
@@ -109,7 +109,7 @@ static int name_note(const struct ethos_edit *edit, struct arena *arena, struct 
     return ETHOS_OK;
 }
 
-/* Every file that the index names counts as there unless it was looked for and is not. */
+/* A file that the index names counts as existing unless it was checked and is missing. */
 static int collect_index_notes(struct arena *arena, const struct ethos_edit *edits, size_t count,
                                struct index_note **out, size_t *out_count)
 {
@@ -160,7 +160,7 @@ static int edit_index(void *arg, struct ethos_edit *edits, size_t count, struct 
 
 /* ---- passes ----------------------------------------------------------------------------------- */
 
-/* Only the index is told of: the other files were looked at. */
+/* Reports only the index: the other files were just read. */
 static void report_index_outcome(void *arg, const struct ethos_outcome *outcome)
 {
     const struct ethos_sync_how *how = arg;
@@ -173,7 +173,7 @@ static bool named_before(const struct ethos_edit *edits, size_t count, const cha
     return find_edit(edits, count, view_str(key)) != NULL;
 }
 
-/* Mends what fits into one update; *out_done counts the problems it took. */
+/* Fixes what fits into one update; *out_done counts the processed problems. */
 static int fix_problems(struct ethos_turn *turn, struct reindex_pass *pass,
                         const struct ethos_sync_how *how, size_t *out_done,
                         struct ethos_error *error)

@@ -1,7 +1,7 @@
 /*
- * remember.c: remember, remove, move: a note and its line in the index, in one step.
+ * remember.c: adds, removes and renames a note together with its line in the index.
  *
- * Each is one update of the scope whose callback sees the files as they are under the lock:
+ * Each is one update of the scope whose callback sees the files under the lock:
  *
  *     ethos_remember       note, MEMORY.md
  *     ethos_note_remove    note, MEMORY.md
@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/str.h"
 #include "base/text/single_line.h"
 #include "base/text/slug.h"
 #include "base/utf8.h"
@@ -44,7 +45,7 @@ static void set_edit_text(struct ethos_edit *edit, const struct str *text, const
 
 /* ---- remember --------------------------------------------------------------------------------- */
 
-/* One attempt to keep a fact under one name; the callback's argument. */
+/* One attempt to store a fact under one name; the callback's argument. */
 struct keeping {
     struct remember what;
     const char *key, *if_match;
@@ -79,7 +80,7 @@ static int write_note_and_index(void *arg, struct ethos_edit *edits, size_t coun
     return ETHOS_OK;
 }
 
-/* What a repeat was the first time: the last word of its receipt. */
+/* The result of the first call, from the last word of its receipt. */
 static const char *effect_then(const char *receipt)
 {
     const char *word = strrchr(receipt, ' ');
@@ -96,10 +97,7 @@ static int remember_as(struct ethos_turn *turn, struct keeping *keeping, const c
 {
     struct ethos_edit edits[2] = {{.key = key}, {.key = NOTES_INDEX}};
     keeping->key = key;
-    int code = handle_update(turn, kept->scope, edits, 2, write_note_and_index, keeping, how,
-                             error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_update(turn, kept->scope, edits, 2, write_note_and_index, keeping, how, error));
     bool elsewhere = edits[0].verdict != ETHOS_EDIT_REPEATED;
     if (elsewhere && edits[1].verdict == ETHOS_EDIT_REPEATED)
         return ETHOS_EXISTS;
@@ -109,7 +107,7 @@ static int remember_as(struct ethos_turn *turn, struct keeping *keeping, const c
     return ETHOS_OK;
 }
 
-/* The file whose line has this title; "" when there is none. */
+/* The file of the line with this title; "" if there is none. */
 static int listed_key(struct ethos_turn *turn, const struct remember *what, const char *scope,
                       char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
 {
@@ -143,15 +141,15 @@ static int has_text(struct ethos_turn *turn, const char *scope, const char *key,
 }
 
 /*
- * The note of another title that has this text; "" when there is none. Read are those whose lines say what a line
- * would say that is made from the text.
+ * The note with another title that has this text; "" if there is none. Only notes whose lines match
+ * a line made from the text are read.
  */
 static int same_text_key(struct ethos_turn *turn, const struct remember *what, const char *scope,
                          char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
 {
     struct ethos_text index = {0};
     struct index_entry entry;
-    struct str title, hook;
+    CLEANUP_STR struct str title, hook;
     size_t offset = 0;
     bool has = false;
     str_init(&title, ETHOS_MAX_INPUT_BYTES);
@@ -169,12 +167,10 @@ static int same_text_key(struct ethos_turn *turn, const struct remember *what, c
     if (!has)
         *out_key = 0;
     notes_free(turn, &index);
-    str_release(&hook);
-    str_release(&title);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
-/* One of the names. A second note looks for a free one before it takes the lock. */
+/* Tries one name. For a second note, a free name is searched before the lock is taken. */
 static int remember_numbered(struct ethos_turn *turn, struct keeping *keeping, unsigned n,
                              const struct ethos_sync_how *how, struct ethos_kept *kept,
                              struct ethos_error *error)
@@ -208,11 +204,11 @@ static int remember_under_free_name(struct ethos_turn *turn, struct keeping *kee
         code = remember_numbered(turn, keeping, n, how, kept, error);
     if (code != ETHOS_EXISTS)
         return code;
-    code = err_set(error, ETHOS_LIMIT, "there are %d notes of this title", REMEMBER_NAMES);
+    code = err_set(error, ETHOS_LIMIT, "there are %d notes with this title", REMEMBER_NAMES);
     return err_hint(error, code, "choose another title");
 }
 
-/* It is a line of the index, which is in every prompt. */
+/* The title becomes a line of the index, which is in every prompt. */
 int notes_check_title(struct ethos_view title, struct ethos_error *error)
 {
     uint64_t size = title.data ? utf8_units(title) : 0;
@@ -220,7 +216,8 @@ int notes_check_title(struct ethos_view title, struct ethos_error *error)
         return ETHOS_OK;
     int code = err_set(error, ETHOS_LIMIT, "a title of %llu characters is too long",
                        (unsigned long long)size);
-    return err_hint(error, code, "use at most %d, and the text for the rest", ETHOS_MAX_TITLE_CH);
+    return err_hint(error, code, "use at most %d, and put the rest into the text",
+                    ETHOS_MAX_TITLE_CH);
 }
 
 static int check_fact(const struct ethos_fact *fact, struct ethos_error *error)
@@ -230,10 +227,10 @@ static int check_fact(const struct ethos_fact *fact, struct ethos_error *error)
     if (line_blank(fact->text))
         return err_hint(error,
                         err_set(error, ETHOS_INVALID, "nothing to remember: the text is blank"),
-                        "say the fact, or pipe it in with -");
+                        "give the fact as an argument, or pipe it in with -");
     if (fact->title.data && line_blank(fact->title))
         return err_hint(error, err_set(error, ETHOS_INVALID, "the title is blank"),
-                        "leave it out to have one made from the text");
+                        "omit it to have one made from the text");
     if (notes_check_title(fact->title, error) != ETHOS_OK)
         return ETHOS_LIMIT;
     for (size_t i = 0; i < 3; i++)
@@ -252,10 +249,10 @@ static void add_digest_part(struct str *text, struct ethos_view part)
     str_add(text, part);
 }
 
-/* What makes an operation the same one: everything the caller said. */
+/* Identifies an operation: everything the caller passed. */
 static int remember_digest(const struct ethos_fact *fact, char out[HASH_HEX_SIZE])
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     str_printf(&text, "remember %d:", (int)fact->again);
     add_digest_part(&text, fact->text);
@@ -265,7 +262,6 @@ static int remember_digest(const struct ethos_fact *fact, char out[HASH_HEX_SIZE
     int code = str_code(&text);
     if (code == ETHOS_OK)
         hash_hex(str_view(&text), out);
-    str_release(&text);
     return code;
 }
 
@@ -295,7 +291,7 @@ static int remember_fact(struct ethos_turn *turn, const struct ethos_fact *fact,
                          struct ethos_error *error)
 {
     char date[CLOCK_ISO_SIZE];
-    struct str title, source;
+    CLEANUP_STR struct str title, source;
     struct keeping keeping = {.what = {.text = fact->text,
                                        .hook = fact->hook,
                                        .hook_by_hand = notes_by_person(how->origin),
@@ -319,8 +315,6 @@ static int remember_fact(struct ethos_turn *turn, const struct ethos_fact *fact,
                             : err_nomem(error);
     str_release(&keeping.index);
     str_release(&keeping.note);
-    str_release(&source);
-    str_release(&title);
     return code;
 }
 
@@ -336,7 +330,7 @@ int ethos_remember(struct ethos_turn *turn, const struct ethos_fact *fact,
     int code = check_fact(fact, error);
     if (code == ETHOS_OK)
         code = notes_new_scope(turn, fact->scope, kept.scope, error);
-    if (code == ETHOS_OK && !SLOT_PROVIDER(turn->provider, update)) // it says so best
+    if (code == ETHOS_OK && !SLOT_PROVIDER(turn->provider, update)) // its error says most
         code = turn->provider->ops->update(turn->provider, kept.scope, NULL, 0, NULL, NULL, NULL,
                                            error);
     if (code == ETHOS_OK && remember_digest(fact, hash) != ETHOS_OK)
@@ -353,7 +347,8 @@ int ethos_remember(struct ethos_turn *turn, const struct ethos_fact *fact,
 
 struct removal {
     const char *key;
-    bool gone; /* it was there before the lock was taken: a dead writer's, or somebody was faster */
+    bool
+        gone; /* it existed before the lock was taken: a crashed writer's, or somebody was faster */
     const char *if_match;
     struct str index;
 };
@@ -381,18 +376,16 @@ static int edit_remove(void *arg, struct ethos_edit *edits, size_t count, struct
     return ETHOS_OK;
 }
 
-/* *out_gone: the name meant a note that the lock took away. */
+/* *out_gone: a note with this name was removed before the lock was taken. */
 static int remove_once(struct ethos_turn *turn, const char *scope, const char *name,
                        const struct ethos_sync_how *how, bool *out_gone, struct ethos_error *error)
 {
     char key[ETHOS_MAX_KEY + 1];
     struct removal removal = {.key = key, .if_match = how->if_match};
     struct ethos_edit edits[2] = {{.key = key}, {.key = NOTES_INDEX}};
-    int code = ethos_note_find(turn, scope, name, key, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_note_find(turn, scope, name, key, error));
     str_init(&removal.index, ETHOS_MAX_STORE_BYTES);
-    code = handle_update(turn, scope, edits, 2, edit_remove, &removal, how, error);
+    int code = handle_update(turn, scope, edits, 2, edit_remove, &removal, how, error);
     str_release(&removal.index);
     *out_gone = removal.gone;
     return code;
@@ -416,7 +409,7 @@ struct note_rename {
     bool gone; /* as in a removal */
     struct notes notes;
     char key[ETHOS_MAX_KEY + 1], new_key[ETHOS_MAX_KEY + 1];
-    struct ethos_view title; /* absent: the note keeps its own */
+    struct ethos_view title; /* absent: unchanged */
     const char *if_match;
     struct ethos_edit *edits; /* old, new, index, then the notes that link to it */
     size_t count;
@@ -429,7 +422,7 @@ static struct ethos_view key_without_suffix(const char *key)
     return view_of(key, strlen(key) - 3);
 }
 
-/* Whether a name reads as that of a file: what slugs are made of, or .md at its end. */
+/* Whether a name looks like a file name: the characters of slugs, or .md at its end. */
 static bool is_file_name(struct ethos_view name)
 {
     if (view_ends(name, VIEW(".md")))
@@ -443,14 +436,14 @@ static bool is_file_name(struct ethos_view name)
     return name.size > 0 && name.size <= ETHOS_MAX_NAME - 3;
 }
 
-/* What a new name asks for: a file name as it is, or a title of which one is made. */
+/* The new file name: the name itself, or the slug of a title. */
 static int name_target(struct note_rename *moving, const char *name, struct ethos_error *error)
 {
     struct str slug;
     struct ethos_view given = view_trim(view_str(name)), base = given;
     if (view_blank(given))
         return err_hint(error, err_set(error, ETHOS_INVALID, "the new name is blank"),
-                        "say a file name or a title");
+                        "give a file name or a title");
     if (view_ends(given, VIEW(".md")))
         base.size -= 3;
     if (notes_check_title(base, error) != ETHOS_OK)
@@ -472,7 +465,7 @@ static int name_target(struct note_rename *moving, const char *name, struct etho
                                       : scope_key_refuse(given, error);
 }
 
-/* The note under its new name: name, and title where one was given, follow. */
+/* The note under its new name: its name, and its title if one was given, are changed. */
 static int rename_head(struct note_rename *moving, struct ethos_view text, struct str *out)
 {
     struct note note;
@@ -503,7 +496,7 @@ static int move_texts(struct note_rename *moving, struct ethos_edit *edits, size
     if (code == ETHOS_OK && index->old.data) {
         code = index_move(edit_old_text(index), view_str(moving->key), view_str(moving->new_key),
                           moving->title, &moving->spare);
-        if (code == ETHOS_OK) // and links in the hooks of others
+        if (code == ETHOS_OK) // and links in the hooks of other notes
             code = link_move(str_view(&moving->spare), from, to, &moving->texts[1]);
         set_edit_text(index, &moving->texts[1], "replace");
     }
@@ -523,7 +516,8 @@ static int edit_move(void *arg, struct ethos_edit *edits, size_t count, struct e
     if (moving->if_match && strcmp(moving->if_match, edits[0].old.revision) != 0)
         return update_moved(moving->key, edits[0].old.revision, error);
     if (strcmp(moving->key, moving->new_key) != 0 && edits[1].old.data) {
-        int code = err_set(error, ETHOS_EXISTS, "%s: there is such a note", moving->new_key);
+        int code = err_set(error, ETHOS_EXISTS, "%s: a note with this name exists",
+                           moving->new_key);
         return err_hint(error, code, "choose another name, or remove it first");
     }
     return move_texts(moving, edits, count) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
@@ -559,15 +553,11 @@ static int name_edits(struct ethos_turn *turn, struct note_rename *moving,
 static int prepare_move(struct ethos_turn *turn, struct note_rename *moving, const char *scope,
                         const char *name, const char *new_name, bool dry, struct ethos_error *error)
 {
-    int code = dry ? ETHOS_OK : notes_recover(turn, scope, error);
-    if (code == ETHOS_OK)
-        code = ethos_note_find(turn, scope, name, moving->key, error);
-    if (code == ETHOS_OK)
-        code = name_target(moving, new_name, error);
-    if (code == ETHOS_OK)
-        code = notes_load(turn, scope, &moving->notes, error);
-    if (code != ETHOS_OK)
-        return code;
+    if (!dry)
+        TRY(notes_recover(turn, scope, error));
+    TRY(ethos_note_find(turn, scope, name, moving->key, error));
+    TRY(name_target(moving, new_name, error));
+    TRY(notes_load(turn, scope, &moving->notes, error));
     size_t most = moving->notes.count + 3;
     moving->edits = arena_array(&moving->notes.arena, most, sizeof *moving->edits);
     moving->texts = arena_array(&moving->notes.arena, most, sizeof *moving->texts);

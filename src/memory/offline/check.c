@@ -1,11 +1,12 @@
 /*
- * check.c: what waits at the places of a root, and what was refused there, for doctor.
+ * check.c: reports queued and refused changes of unreachable backends, for doctor.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -36,11 +37,11 @@ static int open_place_folder(const struct offline_inspection *look, const char *
     return os_open_beneath(look->root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 }
 
-/* What the place is, in one line. */
+/* Reads the name of the place, in one line. */
 static void read_place_name(struct offline_inspection *look)
 {
     char path[OFFLINE_PATH_SIZE];
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, ETHOS_MAX_YAML_BYTES);
     snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/place", look->place);
     home_read(look->root, path, ETHOS_MAX_YAML_BYTES, &text, NULL, NULL);
@@ -50,7 +51,6 @@ static void read_place_name(struct offline_inspection *look)
     for (char *at = look->shown; *at; at++)
         if (*at == '\n')
             *at = ' ';
-    str_release(&text);
 }
 
 static void report_warning(struct offline_inspection *look, const char *subject,
@@ -81,8 +81,8 @@ static int report_queued(struct offline_inspection *look, struct ethos_error *er
     if (code != ETHOS_OK || count == 0)
         return code;
     clock_iso((int64_t)info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1000000, since);
-    snprintf(problem, sizeof problem, "%zu change%s wait%s since %s for %s", count,
-             count == 1 ? "" : "s", count == 1 ? "s" : "", since, look->shown);
+    snprintf(problem, sizeof problem, "%zu change%s queued since %s for %s", count,
+             count == 1 ? "" : "s", since, look->shown);
     snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/queue", look->place);
     report_warning(
         look, path, problem,
@@ -94,7 +94,7 @@ static int report_queued(struct offline_inspection *look, struct ethos_error *er
 
 static void report_refused_call(struct offline_inspection *look, int dir, const char *name)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     json_t *json = NULL;
     char path[SHOWN_SIZE], problem[SHOWN_SIZE + 512];
     str_init(&text, OFFLINE_FILE_BYTES);
@@ -103,10 +103,9 @@ static void report_refused_call(struct offline_inspection *look, int dir, const 
         json_parse_most(str_view(&text), OFFLINE_FILE_BYTES, name, &json, NULL) == ETHOS_OK)
         why = json_view(json_object_get(json, "refused"), "text");
     snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/refused/%s", look->place, name);
-    snprintf(problem, sizeof problem, "a change that waited was refused: %.*s", VIEW_ARG(why));
-    report_warning(look, path, problem, "apply it: ethos sync < FILE; or delete it");
+    snprintf(problem, sizeof problem, "a queued change was refused: %.*s", VIEW_ARG(why));
+    report_warning(look, path, problem, "apply it with ethos sync < FILE, or delete it");
     json_decref(json);
-    str_release(&text);
 }
 
 static int report_refused(struct offline_inspection *look, struct ethos_error *error)
@@ -129,7 +128,7 @@ static int report_refused(struct offline_inspection *look, struct ethos_error *e
 
 static int walk_places(int root, offline_place_fn *each, void *arg, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena = {0};
     struct dir_names places = {0};
     int dir = os_open_beneath(root, OFFLINE_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (dir < 0)
@@ -142,7 +141,6 @@ static int walk_places(int root, offline_place_fn *each, void *arg, struct ethos
     for (size_t i = 0; i < places.count && code == ETHOS_OK; i++)
         if (strlen(places.list[i]) == OFFLINE_PLACE_SIZE - 1)
             code = each(arg, places.list[i], error);
-    arena_release(&arena);
     return code;
 }
 
@@ -162,8 +160,8 @@ static int check_offline_place(void *arg, const char *place, struct ethos_error 
     struct offline_inspection *look = arg;
     look->place = place;
     read_place_name(look);
-    int code = report_queued(look, error);
-    return code == ETHOS_OK ? report_refused(look, error) : code;
+    TRY(report_queued(look, error));
+    return report_refused(look, error);
 }
 
 int offline_check(const char *root, ethos_finding_fn *each, void *arg, struct ethos_error *error)

@@ -1,10 +1,10 @@
 /*
- * forget.c: what is forgotten does not come back from calls that wait, nor stay in those that were
- * refused or in texts that are known, at whichever place.
+ * forget.c: purges a text from queued and refused calls and from cached texts, of every place.
  *
- * Of a call the lines that hold the text go, as a purge takes them from a file; an update of which nothing is
- * left, or which only names the text, goes as a whole, and so does a file that nobody can read any more. A
- * call keeps its number and its operation id: the new file stands before the old one goes.
+ * Lines of a call that contain the text are removed, as a purge removes them from a file; an update
+ * of which nothing is left, or which only names the text, is removed completely, and so is an
+ * unreadable file. A call keeps its number and its operation id: the new file is written before the
+ * old one is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,19 +26,22 @@
 #define MAX_NAMES 100000
 
 struct forgetting {
-    struct offline self; /* the place, as far as its parts ask for it */
+    struct offline self; /* the place, as far as its functions need it */
     const char *scope;
     struct forget forget;
     bool dry_run;
-    uint64_t calls; /* that held it */
+    uint64_t calls; /* that contained the text */
 };
 
 /* ---- one call ---------------------------------------------------------------------------------- */
 
-/* Of the text of an update: ETHOS_OK, what is left of it is in the update; ETHOS_NOTFOUND: nothing is. */
+/*
+ * Purges the text of an update: ETHOS_OK, the rest stays in the update; ETHOS_NOTFOUND: nothing is
+ * left.
+ */
 static int purge_update(const struct forgetting *self, json_t *update, const char *member)
 {
-    struct str scratch;
+    CLEANUP_STR struct str scratch = {0};
     struct ethos_view rest;
     bool replaces = view_eq_str(json_view(update, "action"), "replace");
     if (strcmp(member, "content") != 0)
@@ -49,11 +52,10 @@ static int purge_update(const struct forgetting *self, json_t *update, const cha
         code = ETHOS_NOTFOUND;
     else if (code == ETHOS_OK && json_object_set_new(update, member, json_text(rest)) != 0)
         code = ETHOS_NOMEM;
-    str_release(&scratch);
     return code;
 }
 
-/* *out_held: it held the text, and has been rid of it. */
+/* *out_held: it contained the text, which was removed. */
 static int purge_call(const struct forgetting *self, json_t *call, bool *out_held)
 {
     static const char *const members[] = {"content", "substringMatch"};
@@ -91,7 +93,7 @@ static void purge_reason(const struct forgetting *self, json_t *call)
 static int rewrite_call(const struct forgetting *self, int dir, const char *name, bool waits,
                         json_t *call, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     char renamed[OFFLINE_NAME_SIZE * 2];
     str_init(&text, SIZE_MAX);
     purge_reason(self, call);
@@ -108,11 +110,10 @@ static int rewrite_call(const struct forgetting *self, int dir, const char *name
                             : err_nomem(error);
     if (code == ETHOS_OK && strcmp(renamed, name) != 0 && os_unlinkat(dir, name, 0) != 0)
         code = err_errno(error, errno, name);
-    str_release(&text);
     return code;
 }
 
-/* json NULL: nobody can read it. */
+/* json NULL: it cannot be parsed. */
 static int purge_or_report(struct forgetting *self, int dir, const char *name, bool waits,
                            json_t *json, struct ethos_view text, struct ethos_error *error)
 {
@@ -134,7 +135,7 @@ static int purge_or_report(struct forgetting *self, int dir, const char *name, b
 static int purge_file(struct forgetting *self, int dir, const char *name, bool waits,
                       struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     json_t *json = NULL;
     str_init(&text, OFFLINE_FILE_BYTES + 1);
     int code = home_read(dir, name, OFFLINE_FILE_BYTES, &text, NULL, error);
@@ -145,8 +146,7 @@ static int purge_file(struct forgetting *self, int dir, const char *name, bool w
                    : purge_or_report(self, dir, name, waits, json, str_view(&text), error);
     }
     json_decref(json);
-    str_release(&text);
-    return code == ETHOS_NOTFOUND ? ETHOS_OK : code; // done meanwhile
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code; // sent meanwhile
 }
 
 /* ---- one place --------------------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ static int purge_folder(struct forgetting *self, const char *folder, struct etho
         if (*names.list[i] != '.')
             code = purge_file(self, dir, names.list[i], waits, error);
         else if (waits && !self->dry_run)
-            os_unlinkat(dir, names.list[i], 0); // a draft that somebody left
+            os_unlinkat(dir, names.list[i], 0); // an abandoned draft
     }
     if (code == ETHOS_OK && os_fsync(dir) != 0)
         code = err_errno(error, errno, folder);
@@ -176,7 +176,7 @@ static int purge_folder(struct forgetting *self, const char *folder, struct etho
     return code;
 }
 
-/* Nobody does or puts meanwhile what is looked at: he would do or finish what was read before. */
+/* Locks out queueing and sending, which would work with what was read before. */
 static int forget_waiting(struct forgetting *self, struct ethos_error *error)
 {
     int doing, putting;
@@ -185,10 +185,8 @@ static int forget_waiting(struct forgetting *self, struct ethos_error *error)
         return ETHOS_OK;
     if (self->dry_run)
         return purge_folder(self, "queue", error);
-    int code = queue_lock(place, place->setup.deadline_ms, &doing, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = queue_lock_put(place, place->setup.deadline_ms, &putting, error);
+    TRY(queue_lock(place, place->setup.deadline_ms, &doing, error));
+    int code = queue_lock_put(place, place->setup.deadline_ms, &putting, error);
     if (code == ETHOS_OK) {
         code = purge_folder(self, "queue", error);
         os_close(putting);
@@ -203,10 +201,10 @@ static int forget_at(void *arg, const char *place, struct ethos_error *error)
 {
     struct forgetting *self = arg;
     memcpy(self->self.place, place, sizeof self->self.place);
-    int code = self->dry_run ? ETHOS_OK : known_forget(&self->self, self->scope, error);
-    if (code == ETHOS_OK)
-        code = forget_waiting(self, error);
-    return code == ETHOS_OK ? purge_folder(self, "refused", error) : code;
+    if (!self->dry_run)
+        TRY(known_forget(&self->self, self->scope, error));
+    TRY(forget_waiting(self, error));
+    return purge_folder(self, "refused", error);
 }
 
 int offline_forget(const struct ethos_setup *setup, const char *scope,

@@ -1,5 +1,5 @@
 /*
- * offline.c: the provider in front of one that may be out of reach.
+ * offline.c: the provider in front of a backend that may be unreachable.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,9 +22,9 @@ int offline_record_result(struct offline *self, int code, const struct ethos_err
     int64_t now = os_monotonic_ms();
     struct ethos_error unnamed = {0};
     if (code != ETHOS_BUSY || reach_check(&self->reach, now, NULL) == ETHOS_BUSY)
-        return code; // the backend may have noted it itself
+        return code; // the backend may have recorded it itself
     if (!error)
-        err_set(&unnamed, ETHOS_BUSY, "%s: out of reach", self->ops.name);
+        err_set(&unnamed, ETHOS_BUSY, "%s: unreachable", self->ops.name);
     reach_failed(&self->reach, self->asked, now, error ? error : &unnamed);
     return code;
 }
@@ -53,10 +53,10 @@ int offline_reach(struct offline *self, enum offline_wish wish, struct ethos_err
     if (code != ETHOS_OK || !queue_waits(self))
         return code;
     code = offline_drain(self, wish, &later, &why);
-    if (code != ETHOS_OK && wish == OFFLINE_READ) { // one that takes no changes may be read
+    if (code != ETHOS_OK &&
+        wish == OFFLINE_READ) { // a backend that refuses changes may still be readable
         if (!later)
-            log_line(self->setup.host, ETHOS_LOG_WARN, "changes that wait are not made: %s",
-                     why.text);
+            log_line(self->setup.host, ETHOS_LOG_WARN, "queued changes are not sent: %s", why.text);
         return ETHOS_OK;
     }
     if (code == ETHOS_BUSY && !later)
@@ -74,7 +74,7 @@ static int fail_no_slot(const struct offline *self, const char *what, struct eth
 
 /* ---- what is known ----------------------------------------------------------------------------- */
 
-/* Says once that what is shown is old. */
+/* Logs once that old text is shown. */
 static void warn_stale(struct offline *self, int64_t known_ms)
 {
     char iso[CLOCK_ISO_SIZE];
@@ -82,11 +82,11 @@ static void warn_stale(struct offline *self, int64_t known_ms)
         return;
     self->told = true;
     clock_iso(known_ms, iso);
-    log_line(self->setup.host, ETHOS_LOG_WARN, "%s: shown as known at %s",
+    log_line(self->setup.host, ETHOS_LOG_WARN, "%s: showing its state of %s",
              self->setup.deadline->error.text, iso);
 }
 
-/* The places a section may stand in, the better ones first; NULL for none. */
+/* The places where a section may be, best first; NULL for none. */
 struct places {
     const char *scopes[3];
     const char *key;
@@ -105,7 +105,7 @@ static struct places places_of(const struct ethos_context *context, size_t secti
     return (struct places){{scope, NULL, NULL}, LOG_KEY};
 }
 
-/* Of a section that was had: the text, and that the places before it have none. */
+/* Caches a section that was read: its text, and that the places before it have none. */
 static void cache_section(struct offline *self, const struct places *places,
                           const struct ethos_section *section)
 {
@@ -114,7 +114,7 @@ static void cache_section(struct offline *self, const struct places *places,
     while (there && at < 3 && (!places->scopes[at] || strcmp(places->scopes[at], section->scope)))
         at++;
     if (there && at == 3)
-        return; // from a place of the provider's own
+        return; // from a place that only the provider knows
     for (size_t i = 0; i < (there ? at : 3); i++)
         if (places->scopes[i])
             text_cache_store(self, places->scopes[i], places->key, NULL, false);
@@ -123,7 +123,8 @@ static void cache_section(struct offline *self, const struct places *places,
 }
 
 /*
- * A section as it was. A tail is no whole text: that one is called too large, for which the caller asks for the tail.
+ * Reads a section from the cache. If only a tail is cached, the text is reported as too large, for
+ * which the caller requests the tail.
  */
 static void recall_section(struct offline *self, const struct places *places,
                            const struct ethos_read_how *how, struct ethos_section *section)
@@ -144,13 +145,13 @@ static void recall_section(struct offline *self, const struct places *places,
     if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
         warn_stale(self, section->text.known_ms);
     if (code == ETHOS_OK && how->tail_bytes == 0 && section->text.offset > 0)
-        section->code = err_set(&section->error, ETHOS_LIMIT, "%s: only its end is known",
+        section->code = err_set(&section->error, ETHOS_LIMIT, "%s: only its end is cached",
                                 section->key);
     else if (code == ETHOS_NOTFOUND)
         section->text.known_ms = 0;
 }
 
-/* *out_known: how many of those that should be there are known. */
+/* *out_known: how many of the expected ones are cached. */
 static void recall_all(struct offline *self, const struct ethos_context *context,
                        const struct ethos_read_how *how, struct ethos_section *sections,
                        size_t *out_known)
@@ -189,7 +190,7 @@ static int off_prefetch(struct ethos_provider *provider, const struct ethos_cont
     struct ethos_read_how full = *how;
     size_t known = 0;
     if (self->cached)
-        full.flags |= ETHOS_READ_REVISION; // for those who read it from here
+        full.flags |= ETHOS_READ_REVISION; // for readers of the cache
     if (count < ETHOS_SECTIONS)
         return err_set(error, ETHOS_INTERNAL, "prefetch: too few sections");
     int code = offline_reach(self, OFFLINE_READ, &why);
@@ -208,7 +209,7 @@ static int off_prefetch(struct ethos_provider *provider, const struct ethos_cont
     return code;
 }
 
-/* A whole text as it was, if that is known. */
+/* Reads a whole text from the cache. */
 static int read_cached(struct offline *self, const char *scope, const char *key,
                        const struct ethos_read_how *how, struct ethos_text *out_text)
 {
@@ -259,9 +260,9 @@ static int off_read(struct ethos_provider *provider, const char *scope, const ch
     else                                                                                           \
         return code;                                                                               \
     return (wish) == OFFLINE_READ ? offline_record_result(front, code, error)                      \
-                                  : code // writers may meet
+                                  : code // several writers may be at work
 
-/* What is kept here is cleansed by the caller, for every place at once (offline_forget). */
+/* The caller purges queue and cache for all places at once (offline_forget). */
 static int off_purge(struct ethos_provider *self, const char *scope,
                      const struct ethos_match *match, int dry_run,
                      const struct ethos_origin *origin, struct ethos_purge *out_purge,

@@ -46,51 +46,52 @@
 
 #include "memory/provider/registry.h"
 
-#define OFFLINE_MAX_CALLS 10000    /* that wait at one place */
+#define OFFLINE_MAX_CALLS 10000    /* queued at one place */
 #define OFFLINE_MAX_BYTES 67108864 /* of all of them */
-#define OFFLINE_MAX_REFUSED 1000   /* files that doctor tells of */
+#define OFFLINE_MAX_REFUSED 1000   /* files that doctor reports */
 
-/* The two options, for the check of settings; NULL for a backend that keeps files here. */
+/* The two options, for checking settings; NULL for a backend that keeps files here. */
 const struct ethos_option *offline_options(const struct backend *backend);
 
 /*
- * registry_open, with this in front where an option says so or calls wait. Then it succeeds though the
- * backend is out of reach. backend and shared.name outlive the provider; setup and given are copied.
+ * registry_open, with this provider in front if an option requires it or calls are queued. It then
+ * succeeds even if the backend is unreachable. backend and shared.name must outlive the provider;
+ * setup and given are copied.
  */
 int offline_open(const struct backend *backend, const struct ethos_setup *setup,
                  const struct secrets_given *given, struct registry_group shared,
                  struct ethos_provider **out_provider, struct ethos_error *error);
 
 /*
- * What is behind: the provider itself where nothing is in front; else it is opened and what waits is done.
- * ETHOS_BUSY when it is out of reach. Borrowed.
+ * The backend of a provider: itself if nothing is in front; otherwise it is opened and the queue is
+ * sent. ETHOS_BUSY if it is unreachable. Borrowed.
  */
 int offline_behind(struct ethos_provider *provider, struct ethos_provider **out_provider,
                    struct ethos_error *error);
 
 /*
- * Makes the calls that wait for a backend with these settings, for one who is about to open it past this.
- * ETHOS_BUSY tells how many still wait; with `look` they are only counted.
+ * Sends the calls queued for a backend with these settings, before it is opened directly.
+ * ETHOS_BUSY reports how many are left; with `look` they are only counted.
  */
 int offline_sync_now(const struct backend *backend, const struct ethos_setup *setup,
                      const struct secrets_given *given, bool look, struct ethos_error *error);
 
 /*
- * Takes a text of a scope out of what is kept at every place of setup->root; with dry_run it is only
- * looked for. Adds to *calls how many calls, that wait or were refused, held it. Asks no backend.
+ * Removes a text of a scope from queue and cache of every place of setup->root; with dry_run it is
+ * only searched. Adds to *calls how many queued or refused calls contained it. Contacts no backend.
  */
 int offline_forget(const struct ethos_setup *setup, const char *scope,
                    const struct ethos_match *match, bool dry_run, uint64_t *calls,
                    struct ethos_error *error);
 
-/* What waits for the backend of a provider; nothing where there is nothing in front. */
+/* The queue of a provider's backend; empty if nothing is in front. */
 struct offline_waiting {
     size_t calls;
-    int64_t since_ms; /* of the first */
+    int64_t since_ms; /* of the oldest */
 };
 void offline_waiting(struct ethos_provider *provider, struct offline_waiting *out);
 
-/* For doctor: what waits, since when, and what was refused, at every place of a root. */
+/* Reports queued changes, since when, and refused ones, at every place of a root, for doctor. */
 int offline_check(const char *root, ethos_finding_fn *each, void *arg, struct ethos_error *error);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * open.c: what is opened with, where it keeps things, and what it can do before anybody was reached.
+ * open.c: opens the offline provider, identifies its place, and finds out what the backend can do
+ * before it is reached.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@ void offline_path(const struct offline *self, const char *folder, char out[OFFLI
              folder);
 }
 
-/* For people who look there; nobody else reads it but doctor. */
+/* Only for people, and doctor. */
 static void write_place_name(const struct offline *self, int root)
 {
     char path[OFFLINE_PATH_SIZE];
@@ -43,7 +44,7 @@ static void write_place_name(const struct offline *self, int root)
     dir = os_open_beneath(root, OFFLINE_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (dir < 0)
         return;
-    file_swap(dir, ".gitignore", VIEW("*\n"), 0600, NULL); // nothing of it is another machine's
+    file_swap(dir, ".gitignore", VIEW("*\n"), 0600, NULL); // no other machine uses this home
     os_close(dir);
 }
 
@@ -53,16 +54,14 @@ int offline_folder(const struct offline *self, const char *folder, bool create, 
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
     char path[OFFLINE_PATH_SIZE];
     int root;
-    int code = home_open(self->setup.root, create, &root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(home_open(self->setup.root, create, &root, error));
     offline_path(self, folder, path);
     int fd = os_open_beneath(root, path, flags, 0);
     if (fd < 0 && errno == ENOENT && create && os_mkdirs(root, path) == 0) {
         write_place_name(self, root);
         fd = os_open_beneath(root, path, flags, 0);
     }
-    code = fd >= 0 ? ETHOS_OK : err_errno(error, errno, path);
+    int code = fd >= 0 ? ETHOS_OK : err_errno(error, errno, path);
     os_close(root);
     *out = fd;
     return code;
@@ -76,7 +75,7 @@ void offline_close(struct ethos_provider *provider)
     if (self->inner)
         self->inner->ops->close(self->inner);
     for (size_t i = 0; i < self->given.count; i++) {
-        char *value = (char *)self->given.settings[i].value; // our copy; it may be a secret
+        char *value = (char *)self->given.settings[i].value; // our copy; it may contain a secret
         if (value)
             explicit_bzero(value, strlen(value));
     }
@@ -84,7 +83,7 @@ void offline_close(struct ethos_provider *provider)
     free(self);
 }
 
-/* By its table: what it can do must be known before it is there. */
+/* From its table: what the backend can do must be known before it is reached. */
 #define LEAVE_OUT(slot)                                                                            \
     if (!table->slot)                                                                              \
     ops->slot = NULL
@@ -116,7 +115,7 @@ static void choose_slots(struct ethos_provider_ops *ops, const struct backend *b
         LEAVE_OUT(watch);
     } else {
         const struct ethos_store_ops *table = backend->store;
-        if (!table->fetch) // of which the host makes the others
+        if (!table->fetch) // the host provides the other functions
             LEAVE_OUT_ALL;
         LEAVE_OUT(scopes);
         LEAVE_OUT(watch);
@@ -128,7 +127,7 @@ static void choose_slots(struct ethos_provider_ops *ops, const struct backend *b
 }
 
 static const struct ethos_option options[] = {
-    {"offline", ETHOS_OPTION_STRING, "fail", "what reading does while it is out of reach"},
+    {"offline", ETHOS_OPTION_STRING, "fail", "what reading does while the backend is unreachable"},
     {"onOffline", ETHOS_OPTION_STRING, "refuse", "what happens to changes meanwhile"},
     {0},
 };
@@ -188,7 +187,7 @@ static int copy_setup(struct offline *self, const struct ethos_setup *setup)
 
 static int make_place_hash(struct offline *self)
 {
-    struct str place;
+    CLEANUP_STR struct str place;
     char hash[HASH_HEX_SIZE];
     str_init(&place, SIZE_MAX);
     str_printf(&place, "%s\n", self->ops.name);
@@ -199,7 +198,6 @@ static int make_place_hash(struct offline *self)
         memcpy(self->place, hash, sizeof self->place - 1);
         self->shown = arena_copy(&self->arena, str_view(&place));
     }
-    str_release(&place);
     return self->shown ? ETHOS_OK : ETHOS_NOMEM;
 }
 
@@ -235,14 +233,12 @@ int offline_open(const struct backend *backend, const struct ethos_setup *setup,
     all.also = offline_options(backend);
     if (!all.also)
         return registry_open(backend, setup, &all, shared, out_provider, error);
-    int code = make_offline(backend, setup, &all, shared, &self, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(make_offline(backend, setup, &all, shared, &self, error));
     if (!self->cached && !self->queues && !queue_waits(self)) {
         offline_close(&self->base);
         return registry_open(backend, setup, &all, shared, out_provider, error);
     }
-    code = offline_open_inner(self, error);
+    int code = offline_open_inner(self, error);
     if (code != ETHOS_OK && code != ETHOS_BUSY) {
         offline_close(&self->base);
         return code;
@@ -270,7 +266,7 @@ void offline_waiting(struct ethos_provider *provider, struct offline_waiting *ou
         queue_count(self, out, NULL);
 }
 
-/* How many, and what keeps them. */
+/* Warns how many calls are queued, and why. */
 static int warn_of_queue(struct offline *self, const struct ethos_error *why,
                          struct ethos_error *error)
 {
@@ -283,8 +279,8 @@ static int warn_of_queue(struct offline *self, const struct ethos_error *why,
                    self->ops.name, count, count == 1 ? "" : "s", count == 1 ? "s" : "",
                    OFFLINE_FOLDER, self->place, *why->text ? ": " : "", why->text);
     return err_hint(error, code,
-                    "the first command that reaches it makes them, such as "
-                    "ethos prefetch; ethos doctor tells more");
+                    "the next command that reaches it sends them, such as ethos prefetch; run "
+                    "ethos doctor for details");
 }
 
 int offline_sync_now(const struct backend *backend, const struct ethos_setup *setup,

@@ -1,10 +1,11 @@
 /*
- * queue.c: calls of sync that wait for their backend, one file each.
+ * queue.c: the queue of sync calls for an unreachable backend, one file each.
  *
  *     queue/<number>-<crc32c>.json    {"opId", "updates": [...], "time", "origin": {}, "context": {}}
- *     refused/<number>-<hash>.json    the same with "refused": {"code", "text", "hint", "time"}
+ *     refused/<number>-<hash>.json    likewise, with "refused": {"code", "text", "hint", "time"}
  *
- * A number is given under a lock, one above the highest. The folder is there while something waits.
+ * A number is assigned under a lock, one above the highest. The folder exists while calls are
+ * queued.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@
 
 /* ---- what a call is made of ------------------------------------------------------------------- */
 
-/* The strings of a context and of an origin by name. */
+/* Names of the strings of a context and of an origin. */
 struct string_member {
     const char *name;
     size_t offset;
@@ -77,7 +78,7 @@ static const char **member_slot(const struct string_member *member, const void *
     return (const char **)((const char *)object + member->offset);
 }
 
-/* NULL without memory. */
+/* NULL: out of memory. */
 static json_t *strings_json(const struct string_member *members, const void *object)
 {
     json_t *json = json_object();
@@ -164,11 +165,9 @@ static int lock_by(const struct offline *self, const char *what, uint32_t wait_m
 {
     int root;
     char name[LOCK_SIZE];
-    int code = home_open(self->setup.root, true, &root, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(home_open(self->setup.root, true, &root, error));
     snprintf(name, sizeof name, "offline-%s-%s", self->place, what);
-    code = home_lock_within(root, name, wait_ms, out_lock, error);
+    int code = home_lock_within(root, name, wait_ms, out_lock, error);
     os_close(root);
     return code;
 }
@@ -194,7 +193,7 @@ static bool is_file(int dir, const char *name)
     return os_fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || S_ISREG(info.st_mode);
 }
 
-/* Which names there are, in order, drafts left out, and what is no file and so no call of ours. */
+/* The names of queued calls, in order, without drafts and other names. */
 static int list_calls(int dir, struct arena *arena, struct dir_names *out,
                       struct ethos_error *error)
 {
@@ -221,8 +220,8 @@ static int check_queue_room(int dir, const struct dir_names *names, size_t more,
     if (names->count < OFFLINE_MAX_CALLS && bytes <= OFFLINE_MAX_BYTES)
         return ETHOS_OK;
     int code = err_set(error, ETHOS_LIMIT,
-                       "not queued: %zu calls wait already (at most %d, %d bytes)", names->count,
-                       OFFLINE_MAX_CALLS, OFFLINE_MAX_BYTES);
+                       "not queued: %zu calls are queued already (at most %d, %d bytes)",
+                       names->count, OFFLINE_MAX_CALLS, OFFLINE_MAX_BYTES);
     return err_hint(error, code, "see ethos doctor");
 }
 
@@ -233,11 +232,9 @@ static int write_call_locked(struct offline *self, struct ethos_view text,
     char name[OFFLINE_NAME_SIZE];
     struct arena arena;
     struct dir_names names = {0};
-    int code = offline_folder(self, FOLDER, true, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(offline_folder(self, FOLDER, true, &dir, error));
     arena_init(&arena);
-    code = list_calls(dir, &arena, &names, error);
+    int code = list_calls(dir, &arena, &names, error);
     if (code == ETHOS_OK)
         code = check_queue_room(dir, &names, text.size, error);
     uint64_t last = names.count ? strtoull(names.list[names.count - 1], NULL, 10) : 0;
@@ -245,13 +242,13 @@ static int write_call_locked(struct offline *self, struct ethos_view text,
     if (code == ETHOS_OK)
         code = file_replace(dir, name, text, 0600, error);
     if (code != ETHOS_OK)
-        os_unlinkat(dir, name, 0); // what is not durable was not taken
+        os_unlinkat(dir, name, 0); // a call that is not durable was not accepted
     arena_release(&arena);
     os_close(dir);
     return code;
 }
 
-/* What stands in the way is the first reason, why that matters here the second. */
+/* The obstacle comes first, then why it matters here. */
 static int cannot_wait(const struct offline *self, const char *key, const char *why,
                        struct ethos_error *error)
 {
@@ -265,14 +262,14 @@ static int check_texts(const struct offline *self, const struct ethos_update *up
 {
     for (size_t i = 0; i < count; i++) {
         if (updates[i].if_match)
-            return cannot_wait(self, updates[i].key, "its revision is not known meanwhile", error);
+            return cannot_wait(self, updates[i].key, "its revision is unknown meanwhile", error);
         if (!utf8_valid(updates[i].text))
             return cannot_wait(self, updates[i].key, "the text is not UTF-8", error);
     }
     return ETHOS_OK;
 }
 
-/* Says so, where what went wrong does not. */
+/* Adds "not queued" unless the error says it. */
 static int not_queued(int code, struct ethos_error *error)
 {
     struct ethos_error why;
@@ -290,17 +287,15 @@ int queue_add(struct offline *self, const struct ethos_context *context,
     static const struct ethos_origin nobody;
     const struct ethos_host *host = self->setup.host;
     int lock;
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     char made[UUID_SIZE];
     const char *op_id = origin ? origin->op_id : NULL;
-    int code = check_texts(self, updates, count, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_texts(self, updates, count, error));
     if (!op_id && uuid_make(made) != 0)
         return err_errno(error, errno, FOLDER);
     str_init(&text, ETHOS_MAX_INPUT_BYTES);
-    code = print_call(host->now_ms(host->arg), context, origin ? origin : &nobody,
-                      op_id ? op_id : made, updates, count, &text);
+    int code = print_call(host->now_ms(host->arg), context, origin ? origin : &nobody,
+                          op_id ? op_id : made, updates, count, &text);
     if (code != ETHOS_OK)
         code = code == ETHOS_NOMEM
                    ? err_nomem(error)
@@ -311,7 +306,6 @@ int queue_add(struct offline *self, const struct ethos_context *context,
         code = write_call_locked(self, str_view(&text), error);
         os_close(lock);
     }
-    str_release(&text);
     return code == ETHOS_OK ? ETHOS_OK : not_queued(code, error);
 }
 
@@ -354,10 +348,8 @@ static int read_call_text(struct offline *self, const char *name, struct str *ou
                           struct ethos_error *error)
 {
     int dir;
-    int code = offline_folder(self, FOLDER, false, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_read(dir, name, ETHOS_MAX_INPUT_BYTES, out, NULL, error);
+    TRY(offline_folder(self, FOLDER, false, &dir, error));
+    int code = home_read(dir, name, ETHOS_MAX_INPUT_BYTES, out, NULL, error);
     os_close(dir);
     return code;
 }
@@ -409,11 +401,11 @@ int queue_read(struct offline *self, const char *name, struct queue_call *out,
     str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
     int code = read_call_text(self, name, &text, error);
     if (code == ETHOS_OK && !matches_checksum(name, str_view(&text)))
-        code = err_set(error, ETHOS_CORRUPT, FOLDER "/%s: not what was put there", name);
+        code = err_set(error, ETHOS_CORRUPT, FOLDER "/%s: changed since it was queued", name);
     else if (code == ETHOS_OK) {
         code = parse_call(str_view(&text), out, error);
         if (code != ETHOS_OK && code != ETHOS_NOMEM)
-            code = err_set(error, ETHOS_CORRUPT, FOLDER "/%s: not a call that waits", name);
+            code = err_set(error, ETHOS_CORRUPT, FOLDER "/%s: not a queued call", name);
     }
     str_release(&text);
     if (code != ETHOS_OK)
@@ -433,7 +425,9 @@ static int drop_draft(void *arg, const char *name)
     return 0;
 }
 
-/* Under the lock of those who put: none of them is left without the folder, nor is a draft theirs. */
+/*
+ * Under the lock of queueing: the folder cannot vanish for another process, nor is a draft in use.
+ */
 void queue_leave(struct offline *self)
 {
     int lock, dir, root;
@@ -446,7 +440,7 @@ void queue_leave(struct offline *self)
     }
     offline_path(self, FOLDER, path);
     if (home_open(self->setup.root, false, &root, NULL) == ETHOS_OK) {
-        os_unlinkat(root, path, AT_REMOVEDIR); // unless something is in it
+        os_unlinkat(root, path, AT_REMOVEDIR); // unless it contains something
         os_close(root);
     }
     os_close(lock);
@@ -466,7 +460,7 @@ int queue_drop(struct offline *self, const char *name, struct ethos_error *error
 
 /* ---- putting aside ---------------------------------------------------------------------------- */
 
-/* The call with the reason; what is no JSON stands in it as a text. */
+/* The call with the reason; what is not JSON is included as a text. */
 static int print_refused(struct ethos_view text, int64_t now_ms, const struct ethos_error *why,
                          struct str *out)
 {
@@ -487,7 +481,7 @@ static int print_refused(struct ethos_view text, int64_t now_ms, const struct et
     return code == ETHOS_OK ? str_addc(out, '\n') : code;
 }
 
-/* A call that is refused twice, because somebody died before striking it off, is put aside once. */
+/* A call that is refused twice, because a process was killed before removing it, is stored once. */
 static void name_refused(const char *name, struct ethos_view text, char out[HASH_HEX_SIZE + 8])
 {
     char hash[HASH_HEX_SIZE];
@@ -499,7 +493,7 @@ int queue_refuse(struct offline *self, const char *name, const struct ethos_erro
                  struct ethos_error *error)
 {
     int dir;
-    struct str text, kept;
+    CLEANUP_STR struct str text, kept;
     char aside[HASH_HEX_SIZE + 8];
     const struct ethos_host *host = self->setup.host;
     str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
@@ -515,7 +509,5 @@ int queue_refuse(struct offline *self, const char *name, const struct ethos_erro
         code = file_replace(dir, aside, str_view(&kept), 0600, error);
         os_close(dir);
     }
-    str_release(&text);
-    str_release(&kept);
     return code == ETHOS_OK ? queue_drop(self, name, error) : code;
 }

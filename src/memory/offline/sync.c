@@ -1,10 +1,11 @@
 /*
- * sync.c: sync while the backend may be out of reach, and doing what waits.
+ * sync.c: sync with a backend that may be unreachable, and sending the queue.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/system/dir.h"
 #include "base/system/log.h"
@@ -16,7 +17,7 @@
 
 /* ---- what waits -------------------------------------------------------------------------------- */
 
-/* Whether a repeat of an operation is known. */
+/* Whether the backend recognises a repeated operation. */
 static bool keeps_ids(struct ethos_provider *inner)
 {
     const struct ethos_store *store = provider_store(inner);
@@ -24,13 +25,13 @@ static bool keeps_ids(struct ethos_provider *inner)
            (!store || (store->capabilities & ETHOS_STORE_ONCE));
 }
 
-/* What may still go well when it is tried again. */
+/* Failures that may be temporary. */
 static bool is_passing(int code)
 {
     return code == ETHOS_BUSY || code == ETHOS_IO || code == ETHOS_NOMEM;
 }
 
-/* What the backend says when it is asked for a text that is to be changed. */
+/* Reads a text that the call would change, to find out whether the backend works. */
 static int probe_backend(struct offline *self, const struct ethos_update *first)
 {
     static const struct ethos_read_how how = {.tail_bytes = 1};
@@ -58,13 +59,13 @@ static int refuse_call(struct offline *self, const char *name, int code, struct 
 {
     why->code = code;
     log_line(self->setup.host, ETHOS_LOG_WARN,
-             "a change that waited was refused and put aside: %s; see ethos doctor", why->text);
+             "a queued change was refused and set aside: %s; see ethos doctor", why->text);
     return queue_refuse(self, name, why, error);
 }
 
 /*
- * Whether it is one whose answer was lost, and which lines were forgotten of since: the backend then knows the id
- * with the updates as they were. Of several scopes others may have failed, too.
+ * Whether the answer to the call was lost, and lines of it were purged since: the backend then
+ * knows the id with the original updates. Of several scopes, others may have failed as well.
  */
 static bool was_done(const struct queue_call *call, const struct ethos_error *why)
 {
@@ -74,7 +75,7 @@ static bool was_done(const struct queue_call *call, const struct ethos_error *wh
     return call->cleansed && opid_is_used_error(why);
 }
 
-/* Does a call and strikes it off, or puts it aside. */
+/* Sends a call and removes it, or moves it to the refused ones. */
 static int sync_call(struct offline *self, const char *name, struct ethos_error *error)
 {
     struct queue_call call;
@@ -85,7 +86,7 @@ static int sync_call(struct offline *self, const char *name, struct ethos_error 
         code = do_call(self, &call, &why);
         if (code != ETHOS_OK && was_done(&call, &why))
             code = ETHOS_OK;
-        // One that cannot be read either refuses everything, not this call.
+        // A backend that cannot be read either refuses everything, not this call.
         lasting = code != ETHOS_OK && !is_passing(code) &&
                   probe_backend(self, call.updates) == ETHOS_OK;
         queue_release(&call);
@@ -102,15 +103,15 @@ static int sync_call(struct offline *self, const char *name, struct ethos_error 
 static int time_over(const struct offline *self, bool *out_later, struct ethos_error *error)
 {
     *out_later = true;
-    int code = err_set(error, ETHOS_BUSY, "%s: changes made before still wait", self->ops.name);
+    int code = err_set(error, ETHOS_BUSY, "%s: earlier changes are still queued", self->ops.name);
     return err_hint(error, code, "try again in a moment");
 }
 
-/* Those that are there now; *out_left: some were left for later. */
+/* Sends the current calls; *out_left: some were left for later. */
 static int sync_calls(struct offline *self, int64_t until, size_t *out_count, bool *out_left,
                       struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct dir_names names;
     arena_init(&arena);
     int code = queue_list(self, &arena, &names, error);
@@ -122,7 +123,6 @@ static int sync_calls(struct offline *self, int64_t until, size_t *out_count, bo
     }
     *out_count = names.count;
     *out_left = done < names.count;
-    arena_release(&arena);
     return code;
 }
 
@@ -160,23 +160,26 @@ int offline_drain(struct offline *self, enum offline_wish wish, bool *out_later,
 
 /* ---- sync -------------------------------------------------------------------------------------- */
 
-/* What came of an update: told by the backend, or not told of yet. */
+/* What happened to an update: reported by the backend, or not reported yet. */
 enum delivery_state { UNTOLD, TOLD, AWAY /* it was not done */, LOST /* it may have been done */ };
 
 struct delivery {
     const struct ethos_update *updates;
     size_t count;
     const struct ethos_sync_how *how;
-    struct ethos_origin origin; /* that of how, with an id by which a repeat is known */
+    struct ethos_origin origin; /* that of how, with an id that makes repeats recognisable */
     char made[UUID_SIZE];
     bool sent;
-    bool once;                  /* a repeat is known there */
+    bool once;                  /* the backend recognises repeats */
     enum delivery_state *marks; /* of each update */
-    struct ethos_error lost;    /* why */
-    struct ethos_error refused; /* the first that was told to have failed */
+    struct ethos_error lost;    /* the failure */
+    struct ethos_error refused; /* the first update that was reported as failed */
 };
 
-/* What was lost on the way may have been done, so it can only wait where a repeat is known. */
+/*
+ * An update whose answer was lost may have been executed, so it can be queued only if repeats are
+ * recognised.
+ */
 static enum delivery_state classify_result(const struct delivery *attempt, int code)
 {
     return code == ETHOS_BUSY ? AWAY : code == ETHOS_IO && attempt->once ? LOST : TOLD;
@@ -198,7 +201,7 @@ static void record_delivery(void *arg, const struct ethos_outcome *outcome)
         attempt->how->each(attempt->how->arg, outcome);
 }
 
-/* Each key once. */
+/* Reports each key once. */
 static void report_each_key(const struct ethos_update *updates, size_t count,
                             const struct ethos_sync_how *how, enum ethos_outcome_kind kind,
                             const struct ethos_error *error)
@@ -218,7 +221,7 @@ static void report_each_key(const struct ethos_update *updates, size_t count,
     }
 }
 
-/* Those that are marked so; the caller frees them. NULL: no memory. */
+/* Selects updates by their state; the caller frees them. NULL: out of memory. */
 static struct ethos_update *select_marked(const struct delivery *attempt, unsigned marks,
                                           size_t *out_count)
 {
@@ -230,7 +233,10 @@ static struct ethos_update *select_marked(const struct delivery *attempt, unsign
     return some;
 }
 
-/* Keeps those that are marked so, and says that. Of some that are `lost` it stays unknown when they cannot be kept. */
+/*
+ * Queues updates by their state, and reports that. `lost` ones that cannot be queued remain
+ * unknown.
+ */
 static int queue_marked(struct offline *self, const struct ethos_context *context,
                         const struct delivery *attempt, unsigned marks, bool lost,
                         struct ethos_error *error)
@@ -255,7 +261,7 @@ static int queue_marked(struct offline *self, const struct ethos_context *contex
     return code;
 }
 
-/* A backend that is there will not say more of it when it is asked later. */
+/* A reachable backend will not say more about them later. */
 static void report_lost(struct delivery *attempt)
 {
     size_t count;
@@ -275,9 +281,7 @@ static int sync_marked(struct offline *self, const struct ethos_context *context
                                        .flags = attempt->how->flags,
                                        .each = record_delivery,
                                        .arg = attempt};
-    int code = offline_reach(self, OFFLINE_WRITE, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(offline_reach(self, OFFLINE_WRITE, error));
     attempt->sent = true;
     attempt->once = keeps_ids(self->inner);
     if (!attempt->once && attempt->origin.op_id == attempt->made)
@@ -286,7 +290,7 @@ static int sync_marked(struct offline *self, const struct ethos_context *context
                                   error);
 }
 
-/* Whether it is not known what became of something, which asking again would tell. */
+/* Whether the state of an update is unknown, and asking again would tell. */
 static bool is_lost(struct delivery *attempt, int code, const struct ethos_error *why)
 {
     bool lost = false;
@@ -305,7 +309,7 @@ static int sync_or_keep(struct offline *self, const struct ethos_context *contex
     struct ethos_error why = {0};
     int code = sync_marked(self, context, attempt, &why);
     bool lost = is_lost(attempt, code, &why);
-    bool behind = code == ETHOS_IO && !attempt->sent && self->inner; // one that was lost before
+    bool behind = code == ETHOS_IO && !attempt->sent && self->inner; // an earlier one was lost
     bool away = code == ETHOS_BUSY ||
                 ((lost || behind) && probe_backend(self, attempt->updates) == ETHOS_BUSY);
     if (lost && !away)
@@ -314,8 +318,8 @@ static int sync_or_keep(struct offline *self, const struct ethos_context *contex
     unsigned marks = 1u << AWAY | 1u << LOST | (whole ? 1u << UNTOLD : 0);
     int kept = queue_marked(self, context, attempt, marks, lost && away, whole ? &why : NULL);
     if (!whole)
-        kept = code; // what else went wrong is the answer
-    else if (kept == ETHOS_OK && attempt->refused.code != ETHOS_OK) { // so it is when it came later
+        kept = code; // other failures are the result
+    else if (kept == ETHOS_OK && attempt->refused.code != ETHOS_OK) { // also if they came later
         why = attempt->refused;
         kept = why.code;
     }
@@ -324,7 +328,7 @@ static int sync_or_keep(struct offline *self, const struct ethos_context *contex
     return kept;
 }
 
-/* An id of its own is given to a call that has none, before it is sent: one that got lost can be repeated then. */
+/* A call without an operation id gets one before it is sent, so that a lost one can be repeated. */
 static int name_attempt(struct delivery *attempt, struct ethos_error *error)
 {
     if (attempt->how->origin)
@@ -350,13 +354,11 @@ int offline_sync(struct ethos_provider *provider, const struct ethos_context *co
                    : code;
     }
     struct delivery attempt = {.updates = updates, .count = count, .how = how};
-    int code = name_attempt(&attempt, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(name_attempt(&attempt, error));
     attempt.marks = calloc(count, sizeof *attempt.marks);
     if (!attempt.marks)
         return err_nomem(error);
-    code = sync_or_keep(self, context, &attempt, error);
+    int code = sync_or_keep(self, context, &attempt, error);
     free(attempt.marks);
     return code;
 }

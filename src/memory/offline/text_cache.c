@@ -1,11 +1,11 @@
 /*
- * text_cache.c: texts as they were when the backend could last be asked.
+ * text_cache.c: the cache of texts as they were when the backend was last reached.
  *
  *     ethos-known 1 <crc32c> <there> <offset> <total> <mtime_ms> <revision or ->
  *     <text>
  *
- * The checksum is of all that follows it. Nothing is synced: what a power cut tore is not known any more.
- * The time of the file is the time at which the text was so.
+ * The checksum covers all that follows it. Nothing is synced: what a power cut damaged is not
+ * cached any more. The mtime of the file is the time at which the text was so.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #define HEAD_BYTES 512
 #define NAME_HALF 32 /* hex digits for a scope, and for a key */
 #define NAME_SIZE (2 * NAME_HALF + 2)
-#define MAX_FILES 100000 /* looked at in one go */
+#define MAX_FILES 100000 /* read in one go */
 
 struct cached_text {
     bool there;
@@ -37,7 +37,7 @@ struct cached_text {
     struct ethos_view text;
 };
 
-/* A scope's texts have names that begin alike. */
+/* The texts of one scope have a common prefix. */
 static void make_cache_name(const char *scope, const char *key, char out[NAME_SIZE])
 {
     char of_scope[HASH_HEX_SIZE], of_key[HASH_HEX_SIZE];
@@ -67,19 +67,18 @@ static bool parse_cached(struct ethos_view file, struct cached_text *out)
     return hash_crc32c(view_from(file, strlen(MAGIC) + CRC_SIZE)) == crc;
 }
 
-/* out_record points into *out_file. False: not known. */
+/* out_record points into *out_file. False: not cached. */
 static bool load_cached(int dir, const char *name, struct str *out_file,
                         struct cached_text *out_record)
 {
     struct stat info;
-    int fd = os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    CLEANUP_FD int fd = os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return false;
     bool known = os_fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
                  os_read_all(fd, out_file, ETHOS_MAX_STORE_BYTES) == 0 &&
                  parse_cached(str_view(out_file), out_record);
     out_record->known_ms = (int64_t)info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1000000;
-    os_close(fd);
     return known;
 }
 
@@ -113,7 +112,7 @@ int known_read(struct offline *self, const char *scope, const char *key,
 {
     int dir;
     char name[NAME_SIZE];
-    struct str file;
+    CLEANUP_STR struct str file = {0};
     struct cached_text record = {0};
     if (!self->cached || offline_folder(self, FOLDER, false, &dir, NULL) != ETHOS_OK)
         return ETHOS_BUSY;
@@ -125,7 +124,6 @@ int known_read(struct offline *self, const char *scope, const char *key,
     if (code == ETHOS_NOTFOUND)
         out_text->known_ms = record.known_ms;
     os_close(dir);
-    str_release(&file);
     return code;
 }
 
@@ -147,7 +145,7 @@ static void print_cached(const struct ethos_text *text, struct str *out)
     memcpy(out->data + strlen(MAGIC), crc, CRC_SIZE - 1);
 }
 
-/* Whether what is kept says all that this text does. */
+/* Whether the cached text covers all of this text. */
 static bool is_covered_by_cached(const struct cached_text *kept, const struct ethos_text *text)
 {
     if (!text || !kept->there)
@@ -157,7 +155,7 @@ static bool is_covered_by_cached(const struct cached_text *kept, const struct et
            view_ends(kept->text, view_of(text->data, text->size));
 }
 
-/* By a draft of our own: two processes may do this at once. */
+/* Uses a draft of its own: two processes may write at once. */
 static int write_cached(struct offline *self, int dir, const char *name, struct ethos_view file)
 {
     char draft[NAME_SIZE + 32];
@@ -181,17 +179,16 @@ static int write_cached(struct offline *self, int dir, const char *name, struct 
 static void touch_cached(struct offline *self, int dir, const char *name)
 {
     const struct ethos_host *host = self->setup.host;
-    int fd = os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    CLEANUP_FD int fd = os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return;
     os_futime(fd, host->now_ms(host->arg) * 1000000);
-    os_close(fd);
 }
 
 static void store_in_folder(struct offline *self, int dir, const char *name,
                             const struct ethos_text *text, bool refresh)
 {
-    struct str file;
+    CLEANUP_STR struct str file = {0};
     struct cached_text kept = {0};
     struct stat info;
     if (refresh && os_fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
@@ -202,11 +199,10 @@ static void store_in_folder(struct offline *self, int dir, const char *name,
     } else {
         str_clear(&file);
         print_cached(text, &file);
-        // what is kept is another text: rather none than that one for this
+        // another text is cached: better none than the wrong one
         if (str_code(&file) != ETHOS_OK || write_cached(self, dir, name, str_view(&file)) != 0)
             os_unlinkat(dir, name, 0);
     }
-    str_release(&file);
 }
 
 void text_cache_store(struct offline *self, const char *scope, const char *key,
@@ -235,7 +231,7 @@ int known_forget(struct offline *self, const char *scope, struct ethos_error *er
     if (dir_names(dir, &arena, MAX_FILES, &names) != 0)
         code = err_errno(error, errno, FOLDER);
     for (size_t i = 0; i < names.count && code == ETHOS_OK; i++) {
-        const char *rest = names.list[i] + (*names.list[i] == '.'); // a draft that was left behind
+        const char *rest = names.list[i] + (*names.list[i] == '.'); // an abandoned draft
         if (strncmp(rest, name, NAME_HALF + 1) == 0 && os_unlinkat(dir, names.list[i], 0) != 0 &&
             errno != ENOENT)
             code = err_errno(error, errno, FOLDER);

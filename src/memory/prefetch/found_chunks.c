@@ -1,11 +1,13 @@
 /*
- * found_chunks.c: choosing and writing the entries that fit a question.
+ * found_chunks.c: chooses and writes the entries that match a question.
  */
 #include "memory/prefetch/found_chunks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "base/view.h"
 #include "core/formats/code_fence.h"
@@ -18,17 +20,17 @@
 
 #define HEADING "## Memory\n\n"
 #define BLANK_LINE "\n\n"
-/* What a first entry may need around it: the heading, and blank lines on both sides. */
+/* The most that a first entry needs around it: the heading, and blank lines on both sides. */
 #define AROUND (sizeof HEADING + 2 * (sizeof BLANK_LINE - 1) - 1)
 
-/* A heading of a text; level 0: where an archived text begins, whose headings are its own. */
+/* A heading of a text; level 0: the start of an archived text, which has its own headings. */
 struct heading {
     size_t offset;
     unsigned level;
     struct ethos_view text;
 };
 
-/* Those of a text that hits stand in, in order. */
+/* The headings above hits in a text, in order. */
 struct heading_list {
     struct heading_list *next;
     const char *whole;
@@ -70,7 +72,7 @@ static int add_heading_row(struct found_chunks *self, struct heading_list *list,
     return ETHOS_OK;
 }
 
-/* Of a part of a text, which begins at an offset of it. */
+/* For a part of a text that begins at an offset. */
 static int read_headings(struct found_chunks *self, struct heading_list *list,
                          struct ethos_view part)
 {
@@ -167,7 +169,7 @@ static int choose_chunk(struct found_chunks *self, const struct recall_hit *hit,
 
 int found_chunks_add(struct found_chunks *self, const struct recall_hit *hit, bool *out_taken)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     const struct heading_list *list = list_headings(self, hit->whole,
                                                     strcmp(hit->key, RECALL_ARCHIVE) == 0);
     *out_taken = false;
@@ -175,16 +177,14 @@ int found_chunks_add(struct found_chunks *self, const struct recall_hit *hit, bo
     if (list)
         write_path(list, (size_t)(hit->unit.data - hit->whole.data), &text);
     str_add(&text, view_trim_end(hit->unit));
-    int code = list ? str_code(&text) : ETHOS_NOMEM;
-    if (code == ETHOS_OK && !is_chosen(self, str_view(&text)))
-        code = choose_chunk(self, hit, str_view(&text), out_taken);
-    str_release(&text);
-    return code;
+    TRY(list ? str_code(&text) : ETHOS_NOMEM);
+    return !is_chosen(self, str_view(&text)) ? choose_chunk(self, hit, str_view(&text), out_taken)
+                                             : ETHOS_OK;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The archive is older than the file, and what stands further up than what stands below. */
+/* The archive is older than the file, and text further up is older than text below. */
 static int compare_age(const void *left, const void *right)
 {
     const struct found_chunk *a = left, *b = right;
@@ -202,7 +202,7 @@ static void write_rows(struct found_chunks *self, struct str *out)
     }
 }
 
-/* Where they go: before the newest entries, or where those would stand. */
+/* The position before the newest entries, or where those would be. */
 static size_t find_insert_offset(const struct render_result *result)
 {
     const struct render_part *memory = &result->parts[ETHOS_SECTION_MEMORY];
@@ -248,7 +248,7 @@ static void record_inserted_part(struct render_result *result, struct ethos_view
 int found_chunks_place(struct found_chunks *self, struct str *text, struct render_result *result,
                        size_t *out_size)
 {
-    struct str what;
+    CLEANUP_STR struct str what = {0};
     size_t at = find_insert_offset(result);
     bool shown = result->parts[ETHOS_SECTION_MEMORY].shown;
     *out_size = 0;
@@ -258,11 +258,8 @@ int found_chunks_place(struct found_chunks *self, struct str *text, struct rende
     str_adds(&what, shown ? "" : at > 0 ? BLANK_LINE HEADING : HEADING);
     write_rows(self, &what);
     str_adds(&what, shown || (at == 0 && text->size > 0) ? BLANK_LINE : "");
-    int code = str_code(&what) ? ETHOS_NOMEM : insert_text(text, at, str_view(&what));
-    if (code == ETHOS_OK) {
-        record_inserted_part(result, VIEW(HEADING), at, str_view(&what));
-        *out_size = what.size;
-    }
-    str_release(&what);
-    return code;
+    TRY(str_code(&what) ? ETHOS_NOMEM : insert_text(text, at, str_view(&what)));
+    record_inserted_part(result, VIEW(HEADING), at, str_view(&what));
+    *out_size = what.size;
+    return ETHOS_OK;
 }

@@ -1,7 +1,8 @@
 /*
- * prefetch.c: sections from a provider, rendered within the budget, with a receipt when asked for.
+ * prefetch.c: reads the sections from a provider and renders them within the budget, with a receipt
+ * if requested.
  *
- * Without a receipt only the tails that the budget can use are read. With one, files are read whole:
+ * Without a receipt only the tails that fit the budget are read. With one, files are read whole:
  * their revisions and the counts of what was left out need every byte.
  */
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/system/log.h"
 #include "base/utf8.h"
 #include "base/view.h"
@@ -21,12 +23,12 @@
 #include "memory/prefetch/recalled_section.h"
 #include "memory/shown_file.h"
 
-#define NOTE "\n\n(memory is out of reach; this is what was known at %s)"
+#define NOTE "\n\n(memory is unreachable; this is its state of %s)"
 #define NOTE_SIZE (sizeof NOTE + CLOCK_ISO_SIZE)
 
 /* ---- reading and rendering ----------------------------------------------------------------- */
 
-/* A workspace whose memory cannot be told hides nothing else, and is not hidden itself. */
+/* An unreadable workspace memory does not hide other sections, and is reported itself. */
 static void set_workspace_error(const struct ethos_context *context, struct ethos_section *section)
 {
     if (!context->workspace_error || !context->workspace_shown)
@@ -38,8 +40,8 @@ static void set_workspace_error(const struct ethos_context *context, struct etho
 }
 
 /*
- * MEMORY.md of the home may be an index of notes or another log. By itself it is shown when some line of it
- * has its note; after LOOKS lines without, nobody looks further.
+ * MEMORY.md of the home may be an index of notes or a log. By default it is shown if one of its
+ * lines has its note; after LOOKS lines without, it counts as a log.
  */
 static void check_global_is_log(struct ethos_turn *turn, struct ethos_section *section)
 {
@@ -81,18 +83,16 @@ static int fetch_sections(struct ethos_turn *turn, uint64_t tail_bytes, bool rec
         *text = (struct ethos_text){.data = text->data, .capacity = text->capacity};
         sections[i].code = ETHOS_NOTFOUND;
     }
-    int code = turn->provider->ops->prefetch(turn->provider, &turn->context, &how, sections,
-                                             ETHOS_SECTIONS, error);
-    if (code == ETHOS_OK) {
-        set_workspace_error(&turn->context, &sections[ETHOS_SECTION_WORKSPACE]);
-        check_global_is_log(turn, &sections[ETHOS_SECTION_GLOBAL]);
-    }
-    return code;
+    TRY(turn->provider->ops->prefetch(turn->provider, &turn->context, &how, sections,
+                                      ETHOS_SECTIONS, error));
+    set_workspace_error(&turn->context, &sections[ETHOS_SECTION_WORKSPACE]);
+    check_global_is_log(turn, &sections[ETHOS_SECTION_GLOBAL]);
+    return ETHOS_OK;
 }
 
 /* ---- what is out of reach ------------------------------------------------------------------ */
 
-/* The time of the oldest text that is not as it is now; 0: all are. */
+/* The time of the oldest cached text; 0: all are current. */
 static int64_t oldest_cached_ms(const struct ethos_section *sections)
 {
     int64_t known_ms = 0;
@@ -104,7 +104,7 @@ static int64_t oldest_cached_ms(const struct ethos_section *sections)
     return known_ms;
 }
 
-/* What the reader of the block is told then; "" when there is nothing to tell. */
+/* The note for the reader of the block; "" if there is none. */
 static void make_note(const struct ethos_section *sections, char out[NOTE_SIZE])
 {
     char iso[CLOCK_ISO_SIZE];
@@ -116,7 +116,7 @@ static void make_note(const struct ethos_section *sections, char out[NOTE_SIZE])
     snprintf(out, NOTE_SIZE, NOTE, iso);
 }
 
-/* Renders with room for the note, which follows what there is. */
+/* Renders with room for the note, which is appended. */
 static int render_noted(const struct render_input inputs[ETHOS_SECTIONS],
                         const struct ethos_section *sections, struct render_options options,
                         struct str *out, struct render_result *result)
@@ -128,17 +128,17 @@ static int render_noted(const struct render_input inputs[ETHOS_SECTIONS],
     bool fits = room > 0 && options.cap > room;
     if (fits)
         options.cap -= room;
-    int code = render_block(inputs, &options, out, result);
-    return code == ETHOS_OK && fits && out->size > before ? str_adds(out, note) : code;
+    TRY(render_block(inputs, &options, out, result));
+    return fits && out->size > before ? str_adds(out, note) : ETHOS_OK;
 }
 
 /*
- * Reads tails that grow until rendering has enough. A text of one endless line ends that: what was
- * read by then is shown.
+ * Reads growing tails until rendering has enough. For a text with one endless line, what was read
+ * by then is shown.
  */
-#define TAIL_BYTES 2097152 /* of a file are read before what there is must do */
+#define TAIL_BYTES 2097152 /* maximum bytes of a file to read */
 
-/* Of each section, the lines that the owner allows to be shown. Read only when the guard hides some. */
+/* For each section, the lines that the owner allows. Read only if the scanner hides some. */
 struct allowed {
     bool read, any;
     struct arena arena;
@@ -159,7 +159,7 @@ static int read_allowed(struct ethos_turn *turn, struct allowed *self)
     return code;
 }
 
-/* Renders, and once more where the guard hides something and the owner allows lines of those texts. */
+/* Renders, and again if the scanner hides something and the owner allows lines of those texts. */
 static int render_allowed(struct ethos_turn *turn, struct render_input inputs[ETHOS_SECTIONS],
                           const struct render_options *options, struct allowed *allowed,
                           struct str *out, struct render_result *result)
@@ -194,7 +194,7 @@ static int fetch_and_render(struct ethos_turn *turn, struct render_options optio
             return code;
         for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
             if (sections[i].code == ETHOS_NOMEM)
-                return err_nomem(error); // says nothing about the file
+                return err_nomem(error); // not about the file
             if (sections[i].code != ETHOS_OK)
                 continue;
             const struct ethos_text *text = &sections[i].text;
@@ -210,7 +210,8 @@ static int fetch_and_render(struct ethos_turn *turn, struct render_options optio
         if (!result->more)
             return ETHOS_OK;
         if (tail == 0)
-            return err_set(error, ETHOS_INTERNAL, "%s: gave a part of a text for the whole",
+            return err_set(error, ETHOS_INTERNAL,
+                           "%s: the provider returned part of a text as the whole",
                            turn->provider->ops->name);
     }
 }
@@ -223,7 +224,10 @@ static bool any_too_large(const struct ethos_section *sections)
     return false;
 }
 
-/* Whole files for a receipt; a file too large for that still shows its tail, without a revision. */
+/*
+ * Reads whole files for a receipt; of a file too large for that the tail is shown, without a
+ * revision.
+ */
 static int render_turn(struct ethos_turn *turn, const struct render_options *options, bool receipt,
                        struct str *out, struct render_result *result, struct ethos_error *error)
 {
@@ -270,7 +274,10 @@ static bool has_query(const struct ethos_turn *turn)
     return query && !view_blank(view_str(query));
 }
 
-/* Takes from what sections may have what the query may: always as much, so that they stay the same. */
+/*
+ * Reserves budget for what a query finds: always the same amount, so that the sections stay the
+ * same.
+ */
 static struct recalled_limits reserve_for_query(const struct ethos_turn *turn,
                                                 struct ethos_prefetch_options *given, uint64_t *cap)
 {
@@ -289,7 +296,10 @@ static struct recalled_limits reserve_for_query(const struct ethos_turn *turn,
     return limits;
 }
 
-/* Entries of memory have what the sections leave: of a block that is too small they go first. */
+/*
+ * Entries of memory get what the sections leave: in a block that is too small they are dropped
+ * first.
+ */
 static struct chunk_room chunk_room(const struct ethos_turn *turn,
                                     const struct ethos_prefetch_options *given, uint64_t cap,
                                     struct ethos_view sections)
@@ -302,7 +312,10 @@ static struct chunk_room chunk_room(const struct ethos_turn *turn,
                                .bytes = given->max_bytes ? bytes : UINT64_MAX};
 }
 
-/* What the query finds. *sections: the size of those, which entries of memory may become part of. */
+/*
+ * Adds what the query finds. *sections: the size of the sections, which found entries may become
+ * part of.
+ */
 static int add_recalled(struct ethos_turn *turn, const struct ethos_prefetch_options *given,
                         uint64_t cap, struct recalled_limits *limits, struct str *text,
                         struct render_result *result, size_t *sections,
@@ -346,7 +359,7 @@ static void list_omissions(struct ethos_block *block, const struct ethos_section
         add_omission(block, section, "unreadable", 0, section->text.total);
     if (part->cut_bytes > 0)
         add_omission(block, section, "budget", part->cut_chars ? part->cut_chars : part->cut_bytes,
-                     part->cut_bytes); // uncounted: a character has a byte at least
+                     part->cut_bytes); // not counted: a character has at least one byte
     if (part->guard_bytes > 0)
         add_omission(block, section, "guard", part->guard_chars, part->guard_bytes);
     if (part->secret_bytes > 0)
@@ -393,13 +406,13 @@ static int fill_receipt(struct ethos_block *block, const struct ethos_turn *turn
 
 /* ---- the block ----------------------------------------------------------------------------- */
 
-/* A file that exists but could not be read does not hide the others, and is not hidden itself. */
+/* A file that exists but cannot be read does not hide the others, and is reported. */
 static void add_unreadable(struct ethos_block *block, const struct ethos_section *sections)
 {
     for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
         if (sections[i].code == ETHOS_OK || sections[i].code == ETHOS_NOTFOUND)
             continue;
-        // Nothing was refused to the caller: a file is out of reach.
+        // Access was not denied: a file is unreachable.
         block->code = sections[i].code == ETHOS_DENIED ? ETHOS_IO : sections[i].code;
         block->error = sections[i].error;
         block->error.code = block->code;
@@ -407,7 +420,7 @@ static void add_unreadable(struct ethos_block *block, const struct ethos_section
     }
 }
 
-/* As of the other sections, without heading. */
+/* Like the other sections, without heading. */
 static struct ethos_view recalled_body(const struct ethos_block *block, size_t start)
 {
     struct ethos_view rest = view_trim(view_of(block->text + start, block->size - start)), line;
@@ -415,7 +428,7 @@ static struct ethos_view recalled_body(const struct ethos_block *block, size_t s
     return view_trim(rest);
 }
 
-/* sections: how many bytes of the text those are; what the query found follows. */
+/* sections: their size in the text; what the query found follows. */
 static int make_block(struct ethos_turn *turn, struct str *text, size_t sections,
                       const struct render_result *result, bool receipt,
                       struct ethos_block **out_block, struct ethos_error *error)
@@ -450,7 +463,7 @@ static int make_block(struct ethos_turn *turn, struct str *text, size_t sections
     return code;
 }
 
-/* Without a profile, and only where the login is not in the map: all others pay nothing. */
+/* If the user has no profile and the login is not in the map; other users pay nothing. */
 static void warn_unlinked(struct ethos_turn *turn)
 {
     char login[ETHOS_MAX_ID + 1], user[ETHOS_MAX_ID + 1];
@@ -464,7 +477,7 @@ static void warn_unlinked(struct ethos_turn *turn)
                  login, user, login, user);
 }
 
-/* The sections, within the cap and, where they are longer than that, the bytes. */
+/* Renders the sections within the cap and the maximum number of bytes. */
 static int render_sections(struct ethos_turn *turn, const struct ethos_prefetch_options *given,
                            struct render_options *options, struct str *text,
                            struct render_result *result, struct ethos_error *error)
@@ -486,14 +499,12 @@ int ethos_prefetch(struct ethos_turn *turn, const struct ethos_prefetch_options 
     struct render_options options = {0};
     struct render_result result = {0};
     struct recalled_found found = {0};
-    struct str text;
-    int code = choose_options(turn, &own, &options, error);
-    if (code != ETHOS_OK)
-        return code;
+    CLEANUP_STR struct str text = {0};
+    TRY(choose_options(turn, &own, &options, error));
     struct recalled_limits limits = reserve_for_query(turn, &own, &options.cap);
     const uint64_t cap = options.cap;
     str_init(&text, ETHOS_MAX_STORE_BYTES);
-    code = render_sections(turn, &own, &options, &text, &result, error);
+    int code = render_sections(turn, &own, &options, &text, &result, error);
     size_t sections = text.size;
     if (code == ETHOS_OK)
         code = add_recalled(turn, &own, cap, &limits, &text, &result, &sections, &found, error);
@@ -508,7 +519,6 @@ int ethos_prefetch(struct ethos_turn *turn, const struct ethos_prefetch_options 
     }
     if (code == ETHOS_OK && result.parts[ETHOS_SECTION_USER].chars == 0)
         warn_unlinked(turn);
-    str_release(&text);
     return code;
 }
 

@@ -1,5 +1,5 @@
 /*
- * recalled_section.c: choosing and writing what a question finds.
+ * recalled_section.c: chooses and writes the passages that a question finds.
  */
 #include "memory/prefetch/recalled_section.h"
 
@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/system/log.h"
 #include "base/utf8.h"
 #include "base/view.h"
@@ -28,7 +29,7 @@ struct section {
     unsigned chunks;              /* entries of memory in it */
 };
 
-/* Who switched a section off does not get its scope by a question. */
+/* A question does not show the scope of a disabled section. */
 static bool is_scope_shown(const struct ethos_turn *turn, const char *scope, const char *key)
 {
     const struct ethos_context *context = &turn->context;
@@ -49,13 +50,13 @@ static bool is_shown(const struct section *self, struct ethos_view passage)
     return memmem(self->text->data, self->text->size, passage.data, passage.size) != NULL;
 }
 
-/* What somebody only asked tells nothing. */
+/* A question that somebody asked says nothing. */
 static bool is_question(const struct recall_hit *hit)
 {
     return hit->said && hit->text.data[hit->text.size - 1] == '?';
 }
 
-/* A prompt holds what was admitted: not what a model said about a page that it had read. */
+/* The prompt contains only trusted text: not what a model said about a page it had read. */
 static bool is_untrusted(const struct recall_hit *hit)
 {
     return hit->said && hit->said->is_untrusted;
@@ -124,10 +125,10 @@ void recalled_found_release(struct recalled_found *found)
 
 /* ---- the section --------------------------------------------------------------------------- */
 
-/* What does not fit is left out; a shorter passage behind it may. */
+/* A passage that does not fit is left out; a shorter one after it may fit. */
 static int add_recalled_passage(struct section *self, const struct recall_hit *hit, bool *out_added)
 {
-    struct str out;
+    CLEANUP_STR struct str out;
     *out_added = false;
     str_init(&out, ETHOS_MAX_STORE_BYTES);
     int code = write_passage(self, hit, &out);
@@ -140,11 +141,10 @@ static int add_recalled_passage(struct section *self, const struct recall_hit *h
         *out_added = code == ETHOS_OK;
         code = code ? code : record_found(self, hit);
     }
-    str_release(&out);
     return code == ETHOS_LIMIT ? ETHOS_OK : code;
 }
 
-/* An entry of memory has a place of its own, or room of its own. */
+/* Entries of memory go to their own section, or have their own budget. */
 static int add_chunk(struct section *self, const struct recall_hit *hit)
 {
     bool added = false;

@@ -1,5 +1,5 @@
 /*
- * idempotency.c: what makes a repeat of a sync known and its report the first one again.
+ * idempotency.c: recognises a repeated sync and reproduces its first report.
  */
 #include "memory/provider/idempotency.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- digest --------------------------------------------------------------------------------- */
 
-/* The length goes before the bytes, so that no two lists of texts look the same. */
+/* The length precedes the bytes, so that different lists of texts never look the same. */
 static void add_sized_text(struct str *out, struct ethos_view text)
 {
     if (text.data)
@@ -27,7 +27,7 @@ static void add_sized_text(struct str *out, struct ethos_view text)
 int once_digest(const struct ethos_update *updates, size_t count, const char *scope,
                 char out[HASH_HEX_SIZE])
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, SIZE_MAX);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(updates[i].scope, scope) != 0)
@@ -40,7 +40,6 @@ int once_digest(const struct ethos_update *updates, size_t count, const char *sc
     int code = str_code(&text);
     if (code == ETHOS_OK)
         hash_hex(str_view(&text), out);
-    str_release(&text);
     return code;
 }
 

@@ -1,5 +1,6 @@
 /*
- * missing_slots.c: functions for the slots that a backend leaves out.
+ * missing_slots.c: functions for the optional slots that a backend leaves out; each fails with
+ * ETHOS_UNSUPPORTED.
  */
 #include "memory/provider/missing_slots.h"
 
@@ -10,7 +11,7 @@
 
 #include "base/err.h"
 
-#define ELSEWHERE "another memory.provider may, such as markdown"
+#define ELSEWHERE "use another memory.provider, such as markdown"
 
 static int refuse_unsupported(const char *backend, const char *what, const char *next,
                               struct ethos_error *error)
@@ -19,7 +20,10 @@ static int refuse_unsupported(const char *backend, const char *what, const char 
     return err_hint(error, code, "%s", next);
 }
 
-/* Every function below has the same body: self, its table's name, what it cannot, what to do instead. */
+/*
+ * Every function below has the same body: self, its table's name, what it cannot do, what to do
+ * instead.
+ */
 #define REFUSE(what, next) return refuse_unsupported(self->ops->name, what, next, error)
 
 /* ---- provider ------------------------------------------------------------------------------ */
@@ -54,7 +58,7 @@ static int no_locate(struct ethos_provider *self, const char *scope, const char 
     REFUSE("name a file", "its texts are no files");
 }
 
-/* Nothing is wrong that it could tell. */
+/* It has nothing to check. */
 static int no_check(struct ethos_provider *self, int fix, ethos_finding_fn *each, void *arg,
                     struct ethos_error *error)
 {
@@ -73,7 +77,7 @@ static int no_history(struct ethos_provider *self, const char *scope, const char
                       ethos_change_fn *each, void *arg, struct ethos_error *error)
 {
     (void)scope, (void)key, (void)each, (void)arg;
-    REFUSE("tell its history", ELSEWHERE);
+    REFUSE("list its history", ELSEWHERE);
 }
 
 static int no_version(struct ethos_provider *self, const char *scope, const char *key,
@@ -88,17 +92,15 @@ static int no_purge(struct ethos_provider *self, const char *scope, const struct
                     struct ethos_error *error)
 {
     (void)scope, (void)match, (void)dry_run, (void)origin, (void)out_purge;
-    REFUSE(
-        "forget a text for good",
-        "ethos memory remove takes the lines out of what is shown; purge the rest where it keeps "
-        "them");
+    REFUSE("purge a text", "ethos memory remove removes the lines from what is shown; purge the "
+                           "rest where it is stored");
 }
 
 static int no_set_aside(struct ethos_provider *self, const char *scope, const char *key,
                         struct ethos_view text, struct ethos_error *error)
 {
     (void)scope, (void)key, (void)text;
-    REFUSE("keep a copy beside a text", ELSEWHERE);
+    REFUSE("store a conflict copy", ELSEWHERE);
 }
 
 static int no_conflicts(struct ethos_provider *self, const char *scope, ethos_conflict_fn *each,
@@ -127,14 +129,14 @@ static int no_update(struct ethos_provider *self, const char *scope, struct etho
                      const struct ethos_origin *origin, struct ethos_error *error)
 {
     (void)scope, (void)edits, (void)count, (void)edit, (void)arg, (void)origin;
-    REFUSE("keep notes", "ethos memory add puts a line into its memory");
+    REFUSE("keep notes", "ethos memory add adds a line to its memory");
 }
 
 static int no_keep(struct ethos_provider *self, const char *scope, const char *key,
                    struct ethos_view text, struct ethos_error *error)
 {
     (void)scope, (void)key, (void)text;
-    REFUSE("keep a text as a version", ELSEWHERE);
+    REFUSE("store a text as a version", ELSEWHERE);
 }
 
 static int no_scopes(struct ethos_provider *self, ethos_scope_fn *each, void *arg,
@@ -148,7 +150,7 @@ static int no_watch(struct ethos_provider *self, ethos_scope_fn *each, void *arg
                     unsigned *out_wait_ms, struct ethos_error *error)
 {
     (void)each, (void)arg, (void)out_fd, (void)out_wait_ms;
-    REFUSE("tell what changes", ELSEWHERE);
+    REFUSE("watch for changes", ELSEWHERE);
 }
 
 const struct ethos_provider_ops slots_no_provider = {
@@ -179,7 +181,7 @@ static int no_create(struct ethos_sessions *self, const struct ethos_session *se
                      char out_id[ETHOS_UUID_SIZE], struct ethos_error *error)
 {
     (void)session, (void)out_id;
-    REFUSE("begin a conversation", SESSIONS_ELSEWHERE);
+    REFUSE("create a conversation", SESSIONS_ELSEWHERE);
 }
 
 static int no_get(struct ethos_sessions *self, const char *id, ethos_session_fn *each, void *arg,
@@ -243,7 +245,7 @@ static int no_undo(struct ethos_sessions *self, const char *id, unsigned turns, 
                    struct ethos_error *error)
 {
     (void)id, (void)turns, (void)out_count;
-    REFUSE("take back a turn", SESSIONS_ELSEWHERE);
+    REFUSE("undo a turn", SESSIONS_ELSEWHERE);
 }
 
 static int no_prune(struct ethos_sessions *self, const char *before, int dry_run,
@@ -255,7 +257,7 @@ static int no_prune(struct ethos_sessions *self, const char *before, int dry_run
 
 static int no_vacuum(struct ethos_sessions *self, struct ethos_error *error)
 {
-    REFUSE("give space back", SESSIONS_ELSEWHERE);
+    REFUSE("reclaim space", SESSIONS_ELSEWHERE);
 }
 
 static int no_rewind(struct ethos_sessions *self, const char *id, const char *message,
@@ -277,10 +279,10 @@ static int no_taken(struct ethos_sessions *self, const struct ethos_message *mes
                     size_t *out_at, struct ethos_error *error)
 {
     (void)messages, (void)count, (void)out_at;
-    REFUSE("tell which messages it has", SESSIONS_ELSEWHERE);
+    REFUSE("check for existing messages", SESSIONS_ELSEWHERE);
 }
 
-/* What would be made now is made by the next search. */
+/* The next search does the work instead. */
 static int no_session_settle(struct ethos_sessions *self, struct ethos_error *error)
 {
     (void)self, (void)error;
@@ -291,7 +293,7 @@ static int no_follow(struct ethos_sessions *self, ethos_follow_fn *each, void *a
                      unsigned *out_wait_ms, struct ethos_error *error)
 {
     (void)each, (void)arg, (void)out_wait_ms;
-    REFUSE("tell what happens to conversations", SESSIONS_ELSEWHERE);
+    REFUSE("watch conversations", SESSIONS_ELSEWHERE);
 }
 
 static int no_keys(struct ethos_sessions *self, ethos_key_fn *each, void *arg,
@@ -305,7 +307,7 @@ static int no_key_add(struct ethos_sessions *self, const struct ethos_key *key,
                       struct ethos_error *error)
 {
     (void)key;
-    REFUSE("keep an API key", SESSIONS_ELSEWHERE);
+    REFUSE("store an API key", SESSIONS_ELSEWHERE);
 }
 
 static int no_key_revoke(struct ethos_sessions *self, const char *prefix, struct ethos_error *error)
@@ -317,14 +319,14 @@ static int no_key_revoke(struct ethos_sessions *self, const char *prefix, struct
 static int no_key_used(struct ethos_sessions *self, const char *hash, struct ethos_error *error)
 {
     (void)hash;
-    REFUSE("note when an API key was used", SESSIONS_ELSEWHERE);
+    REFUSE("record the use of an API key", SESSIONS_ELSEWHERE);
 }
 
 static int no_keys_version(struct ethos_sessions *self, uint64_t *out_version,
                            struct ethos_error *error)
 {
     (void)out_version;
-    REFUSE("tell whether API keys changed", SESSIONS_ELSEWHERE);
+    REFUSE("report changes of API keys", SESSIONS_ELSEWHERE);
 }
 
 static int no_session_purge(struct ethos_sessions *self, const struct ethos_match *match,
@@ -332,14 +334,14 @@ static int no_session_purge(struct ethos_sessions *self, const struct ethos_matc
                             struct ethos_error *error)
 {
     (void)match, (void)dry_run, (void)out_purge;
-    REFUSE("forget a text for good", SESSIONS_ELSEWHERE);
+    REFUSE("purge a text", SESSIONS_ELSEWHERE);
 }
 
 static int no_unseen(struct ethos_sessions *self, struct ethos_seen *seen, int *out_all,
                      ethos_unseen_fn *each, void *arg, struct ethos_error *error)
 {
     (void)seen, (void)out_all, (void)each, (void)arg;
-    REFUSE("tell an index what was said", SESSIONS_ELSEWHERE);
+    REFUSE("list messages for an index", SESSIONS_ELSEWHERE);
 }
 
 static int no_message(struct ethos_sessions *self, int64_t number, ethos_message_fn *each,
@@ -402,7 +404,7 @@ const char *slots_provider_lacks(const struct ethos_provider_ops *ops)
     return find_missing_slot(members, sizeof members / sizeof *members);
 }
 
-/* A database has four functions of which the host makes the others. */
+/* For a database with four functions the host makes the others. */
 const char *slots_store_lacks(const struct ethos_store_ops *ops)
 {
     const struct required_slot members[] = {{"name", ops->name},
@@ -427,7 +429,7 @@ const char *slots_sessions_lack(const struct ethos_sessions_ops *ops)
 
 typedef void slot_fn(void);
 
-/* Tables are functions from some member on; *out_filled: whether one was missing. */
+/* Tables consist of functions from some member on; *out_filled: whether one was missing. */
 static void fill_slots(void *table, const void *missing, size_t from, size_t size, bool *out_filled)
 {
     *out_filled = false;
@@ -449,7 +451,7 @@ void slots_fill(struct ethos_provider_ops *ops)
                &filled);
 }
 
-/* A filled copy, and the table it stands for. */
+/* A completed copy, and the table it replaces. */
 struct filled_provider {
     struct ethos_provider_ops ops;
     const struct ethos_provider_ops *own;

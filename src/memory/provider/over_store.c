@@ -1,15 +1,16 @@
 /*
- * over_store.c: any store, with the meaning from core, is a provider.
+ * over_store.c: makes a provider of any store, by applying the rules of core.
  *
- * prefetch is in over_store_prefetch.c. sync groups its updates by scope; each scope is one update of the
- * store, whose callback applies core's rules to the old texts:
+ * prefetch is in over_store_prefetch.c. sync groups its updates by scope; each scope is one update
+ * of the store, whose callback applies core's rules to the old texts:
  *
  *     sync -> for each scope: sync_scope -> store update -> edit_scope (pure) -> outcomes
  *
- * What the ceiling drops goes to the archive. The archive is read only when needed: the callback
- * notices, the update is abandoned and made again with the archive as its first key.
+ * Text beyond the size limit moves to the archive. The archive is read only if needed: the callback
+ * finds out, and the update is repeated with the archive as its first key.
  *
- * An operation that the store did before (ETHOS_EDIT_REPEATED) is reported from its receipts.
+ * An operation that the store has executed before (ETHOS_EDIT_REPEATED) is reported from its
+ * receipts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +38,11 @@
 /* One key of one scope during a sync. */
 struct job {
     const char *key;
-    struct ethos_update *updates; /* of this key, in order */
+    struct ethos_update *updates; /* updates of this key, in order */
     size_t count;
     const char *actions; /* their names, separated by commas */
-    struct str text;     /* after the updates, ceiling applied */
-    struct str dropped;  /* what the ceiling took */
+    struct str text;     /* after the updates, within the size limit */
+    struct str dropped;  /* what was cut */
     struct update_effect effect;
     bool conflict;
 };
@@ -54,14 +55,14 @@ struct scope_sync {
     struct job *jobs;
     size_t count;
     struct ethos_text
-        profile; /* the legacy profile a first user write starts from; data NULL: none */
+        profile; /* the old profile that a first user write starts from; data NULL: none */
     struct str archive;
     char iso[CLOCK_ISO_SIZE];
     bool has_archive;   /* edits[0] is the archive */
-    bool needs_archive; /* the callback found out that it should be */
+    bool needs_archive; /* the callback needs the archive */
 };
 
-/* Whether the write of this key starts from the profile the person had before. */
+/* Whether the write of this key starts from the person's old profile. */
 static bool starts_from_old_profile(const struct scope_sync *sync, const struct job *job,
                                     const struct ethos_text *old)
 {
@@ -85,8 +86,8 @@ static int check_revisions(const struct scope_sync *sync, struct job *job,
 }
 
 /*
- * MEMORY.md of a workspace is an index: losing its head would lose notes, so it is never cut. Nor is a
- * file of a tree, whose form nobody knows.
+ * MEMORY.md of a workspace is an index: cutting its head would lose notes. Nor is a file of a tree
+ * cut, whose format is unknown.
  */
 static bool must_stay_whole(const char *scope, const char *key)
 {
@@ -94,7 +95,7 @@ static bool must_stay_whole(const char *scope, const char *key)
            (strncmp(scope, "workspace:", 10) == 0 && strcmp(key, LOG_KEY) == 0);
 }
 
-/* What is too large already may become smaller. */
+/* A text that is already too large may become smaller. */
 static int check_whole(const char *scope, const char *key, size_t size, size_t before,
                        struct ethos_error *error)
 {
@@ -106,7 +107,7 @@ static int check_whole(const char *scope, const char *key, size_t size, size_t b
                          tree ? "it" : "the index", most);
 }
 
-/* Cuts text to the ceiling and keeps what was dropped. */
+/* Cuts text to the size limit and keeps what was cut. */
 static int apply_ceiling(const struct scope_sync *sync, struct job *job, size_t before,
                          struct ethos_error *error)
 {
@@ -126,20 +127,20 @@ static int apply_ceiling(const struct scope_sync *sync, struct job *job, size_t 
 static void leave_profile(struct job *job)
 {
     if (job->effect.changed)
-        job->effect.warning = "the profile shown stands in an older file, which is left alone";
+        job->effect.warning = "the profile comes from an older file, which is not changed";
     job->effect.changed = job->effect.present = false;
     job->effect.applied = 0;
     str_clear(&job->text);
 }
 
-/* What history calls a change: bringing back an older text is "restore", whatever was asked for. */
+/* The action in the history: restoring an older text is "restore", whatever the update. */
 static const char *history_actions(const struct ethos_origin *origin, const char *actions)
 {
     bool restores = origin && origin->source && strcmp(origin->source, "restore") == 0;
     return restores ? "restore" : actions;
 }
 
-/* What only takes text away is done whatever the size: nothing else makes a file smaller. */
+/* Removing text is allowed whatever the size: nothing else makes a file smaller. */
 static bool only_removes(const struct job *job)
 {
     for (size_t i = 0; i < job->count; i++)
@@ -167,7 +168,7 @@ static int edit_key(struct scope_sync *sync, struct job *job, struct ethos_edit 
     str_clear(&job->dropped);
     code = update_apply(job->updates, job->count, old, &job->text, &job->effect);
     if (code != ETHOS_OK)
-        return err_set(error, code, "%s: the result is too large", job->key);
+        return err_set(error, code, "%s: the resulting text is too large", job->key);
     if (migrating && !(job->effect.changed && job->effect.present))
         leave_profile(job);
     if (job->effect.changed && job->effect.present)
@@ -203,7 +204,7 @@ static int edit_archive(struct scope_sync *sync, struct ethos_edit *edit, struct
     return ETHOS_OK;
 }
 
-/* The pure function a store calls: old texts in, verdicts out. */
+/* The pure function that a store calls: old texts in, verdicts out. */
 static int edit_scope(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
 {
     struct scope_sync *sync = arg;
@@ -222,7 +223,7 @@ static int edit_scope(void *arg, struct ethos_edit *edits, size_t count, struct 
     return overflow ? ETHOS_LIMIT : ETHOS_OK;
 }
 
-/* The same callback without a store behind it, for a dry run. */
+/* Runs the callback without a store behind it, for a dry run. */
 static int dry_run_sync(struct over_store *self, const char *scope, struct ethos_edit *edits,
                         size_t count, struct scope_sync *sync, struct ethos_error *error)
 {
@@ -239,18 +240,20 @@ static int dry_run_sync(struct over_store *self, const char *scope, struct ethos
     int code = edit_scope(sync, edits, count, error);
     for (size_t i = 0; i < count; i++)
         if (edits[i].verdict != ETHOS_EDIT_KEEP)
-            edits[i].revision[0] = 0; // only the store could tell what it would be
+            edits[i].revision[0] = 0; // only the store knows the new revision
     return code;
 }
 
-/* What the key has now: the new revision, or that of the text that stayed. */
+/* The key's current revision: the new one, or that of the unchanged text. */
 static const char *revision_now(const struct ethos_edit *edit, int code)
 {
     const char *revision = code == ETHOS_OK ? edit->revision : edit->old.revision;
     return *revision ? revision : "absent";
 }
 
-/* What the ceiling took, and where it is; the warning of the updates follows. "" when there is nothing to say. */
+/*
+ * A warning about what was cut, and where it is, before that of the updates. "" if there is none.
+ */
 static void describe_archived(const struct over_store *self, const struct scope_sync *sync,
                               const struct job *job, bool dry, struct str *out)
 {
@@ -270,7 +273,7 @@ static void describe_archived(const struct over_store *self, const struct scope_
         str_printf(out, "%s%s", out->size ? "; " : "", job->effect.warning);
 }
 
-/* Tells of each key. ETHOS_NOMEM when a diff that was asked for could not be made. */
+/* Reports each key. ETHOS_NOMEM if a requested diff could not be made. */
 static int report_jobs(const struct over_store *self, const struct scope_sync *sync,
                        const struct ethos_edit *edits, const struct ethos_sync_how *how, int code,
                        const struct ethos_error *error)
@@ -318,7 +321,7 @@ static int report_jobs(const struct over_store *self, const struct scope_sync *s
     return result;
 }
 
-/* Runs one update of the store (or its rehearsal) with or without the archive. */
+/* Runs one update of the store (or a dry run) with or without the archive. */
 static int run_scope(struct over_store *self, struct scope_sync *sync,
                      const struct ethos_sync_how *how, struct ethos_edit *edits,
                      struct ethos_error *error)
@@ -352,7 +355,7 @@ static int sync_scope(struct over_store *self, struct scope_sync *sync,
     }
     int reported = report_jobs(self, sync, edits, how, code, &local);
     if (code == ETHOS_OK && reported != ETHOS_OK && (how->flags & ETHOS_SYNC_DRY_RUN))
-        code = err_nomem(&local); // the diff is all there is of a dry run
+        code = err_nomem(&local); // a dry run has only its diff
     for (size_t i = 0; i < sync->count + (sync->has_archive ? 1 : 0); i++)
         over_free_text(self->host, &edits[i].old);
     if (code != ETHOS_OK && error)
@@ -362,7 +365,7 @@ static int sync_scope(struct over_store *self, struct scope_sync *sync,
 
 /* ---- sync: the call ------------------------------------------------------------------------ */
 
-/* The job of a key, added when it is new. */
+/* The job of a key, added if it is new. */
 static struct job *job_for(struct scope_sync *sync, const char *key)
 {
     for (size_t i = 0; i < sync->count; i++)
@@ -379,7 +382,7 @@ static struct job *job_for(struct scope_sync *sync, const char *key)
 static int name_actions(struct job *job, struct arena *arena)
 {
     static const char *const names[] = {"", "add", "replace", "remove", "delete"};
-    struct str actions;
+    CLEANUP_STR struct str actions = {0};
     job->actions = names[job->updates[0].action];
     if (job->count == 1)
         return ETHOS_OK;
@@ -387,7 +390,6 @@ static int name_actions(struct job *job, struct arena *arena)
     for (size_t i = 0; i < job->count; i++)
         str_printf(&actions, "%s%s", i ? "," : "", names[job->updates[i].action]);
     job->actions = str_code(&actions) == ETHOS_OK ? arena_copy(arena, str_view(&actions)) : NULL;
-    str_release(&actions);
     return job->actions ? ETHOS_OK : ETHOS_NOMEM;
 }
 
@@ -420,7 +422,7 @@ static int collect_jobs(struct scope_sync *sync, const struct ethos_update *upda
     return code;
 }
 
-/* ETHOS_OK when the text is there, ETHOS_NOTFOUND when not, or why that cannot be told. */
+/* ETHOS_OK if the text exists, ETHOS_NOTFOUND if not, or why that is unknown. */
 static int check_text_exists(struct over_store *self, const char *scope, const char *key,
                              struct ethos_error *error)
 {
@@ -439,7 +441,7 @@ static bool writes_key(const struct scope_sync *sync, const char *key)
     return false;
 }
 
-/* While the person has no USER.md, the first write starts from the profile they had before. */
+/* If the person has no USER.md, the first write starts from their old profile. */
 static int load_profile(struct over_store *self, const struct ethos_context *context,
                         struct scope_sync *sync, struct ethos_error *error)
 {
@@ -460,7 +462,7 @@ static int load_profile(struct over_store *self, const struct ethos_context *con
     return ETHOS_OK;
 }
 
-/* Who writes, and for an operation that is to be done once, what is asked for. */
+/* The origin, and for an operation with an id, its digest. */
 static int name_origin(struct scope_sync *sync, const struct ethos_update *updates, size_t count,
                        const struct ethos_sync_how *how, struct ethos_error *error)
 {
@@ -489,7 +491,7 @@ static int sync_one_scope(struct over_store *self, const struct ethos_context *c
                           const char *scope, const struct ethos_update *updates, size_t count,
                           const struct ethos_sync_how *how, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct scope_sync sync = {.scope = scope};
     arena_init(&arena);
     str_init(&sync.archive, ETHOS_MAX_STORE_BYTES);
@@ -505,7 +507,6 @@ static int sync_one_scope(struct over_store *self, const struct ethos_context *c
     if (code == ETHOS_OK)
         code = sync_scope(self, &sync, how, &arena, error);
     release_scope(self, &sync);
-    arena_release(&arena);
     return code;
 }
 
@@ -569,8 +570,9 @@ static int edit_swap_in(void *arg, struct ethos_edit *edits, size_t count,
 }
 
 /*
- * What a new text must not exceed; one that stood there before may come back, and one may become shorter. An
- * archive, which takes what other texts have no room for, is as large as the store lets it be.
+ * Checks the size of a new text; a text that existed before may be restored, and one may become
+ * shorter. An archive, which takes what other texts have no room for, may be as large as the store
+ * allows.
  */
 static int check_new_size(const char *scope, const struct ethos_edit *edit,
                           const struct ethos_origin *origin, struct ethos_error *error)
@@ -587,7 +589,7 @@ static int check_new_size(const char *scope, const struct ethos_edit *edit,
     return code == ETHOS_OK ? code : err_hint(error, code, "shorten the text");
 }
 
-/* What the callback decides must also be what this memory can hold. */
+/* Checks that memory can hold the result of the callback. */
 struct sized {
     const char *scope;
     const struct ethos_origin *origin;
@@ -685,7 +687,7 @@ int provider_over_store(const struct ethos_host *host, struct ethos_store *store
     over_history_slots(&self->ops, store);
     slots_fill(&self->ops);
     self->base.ops = &self->ops;
-    // a store that cannot do once is refused by store_update
+    // store_update refuses a store without operation ids
     self->base.capabilities = ETHOS_PROVIDER_DRY_RUN | ETHOS_PROVIDER_DIFF | ETHOS_PROVIDER_ONCE;
     self->host = host;
     self->store = store;

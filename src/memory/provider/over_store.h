@@ -1,5 +1,6 @@
 /*
- * over_store.h: what the parts of the provider over a store share. Private to over_store*.c.
+ * over_store.h: the parts that the files of the provider over a store share. Private to
+ * over_store*.c.
  */
 #ifndef ETHOS_MEMORY_PROVIDER_OVER_STORE_H
 #define ETHOS_MEMORY_PROVIDER_OVER_STORE_H
@@ -32,7 +33,10 @@ int over_prefetch(struct ethos_provider *self, const struct ethos_context *conte
                   const struct ethos_read_how *how, struct ethos_section *sections, size_t count,
                   struct ethos_error *error);
 
-/* over_store_history.c: fills the slots of history, conflicts, scopes and watching that the store has. */
+/*
+ * over_store_history.c: fills the slots for history, conflicts, scopes and watching that the store
+ * has.
+ */
 void over_history_slots(struct ethos_provider_ops *ops, const struct ethos_store *store);
 
 #endif

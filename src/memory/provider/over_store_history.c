@@ -1,5 +1,5 @@
 /*
- * over_store_history.c: history, conflicts, scopes and watching of a provider over a store are the store's own.
+ * over_store_history.c: passes history, conflicts, scopes and watching on to the store.
  */
 #include "memory/provider/over_store.h"
 #include "store/store.h"

@@ -1,8 +1,8 @@
 /*
- * over_store_prefetch.c: the sections of the memory block, read from a store.
+ * over_store_prefetch.c: reads the sections of the memory block from a store.
  *
- * One text after the other where that is cheap, and only those that are needed; where the store can gather,
- * every text that may be needed with one call.
+ * Reads one text after the other where that is cheap, and only those that are needed; a store that
+ * can read many at once is called once for all texts that may be needed.
  */
 #include <string.h>
 
@@ -40,7 +40,7 @@ static void read_sections(struct ethos_store *store, const struct ethos_context 
     read_section(store, context->global_scope, LOG_KEY, how, &sections[ETHOS_SECTION_GLOBAL]);
 }
 
-/* Every place that a section may stand in, the better ones first. */
+/* Every place where a section may be, best first. */
 struct places {
     struct ethos_section found[ETHOS_SECTIONS + 2]; /* a profile has two others */
     enum ethos_section_id ids[ETHOS_SECTIONS + 2];
@@ -56,7 +56,7 @@ static void add_section_place(struct places *places, enum ethos_section_id id, c
     places->ids[places->count++] = id;
 }
 
-/* Of the places of a section, the first that has something, or the last. */
+/* For each section, the first place that has a text, or the last. */
 static void pick_section(const struct ethos_host *host, struct places *places,
                          struct ethos_section *sections)
 {
@@ -70,7 +70,7 @@ static void pick_section(const struct ethos_host *host, struct places *places,
     }
 }
 
-/* All of them with one question: where the store is far away, that is what a read costs. */
+/* Reads all of them in one call: for a remote store, that is what a read costs. */
 static int gather_sections(const struct over_store *self, const struct ethos_context *context,
                            const struct ethos_read_how *how, struct ethos_section *sections,
                            struct ethos_error *error)

@@ -1,5 +1,5 @@
 /*
- * registry.c: the backends by name, and how one becomes a provider.
+ * registry.c: finds and opens backends by name.
  */
 #include "memory/provider/registry.h"
 
@@ -21,7 +21,7 @@
 
 const char *const registry_names[] = {"markdown", "postgres", "redis", "remote", NULL};
 
-/* What is part of the program; every other name is a shared object of ours. */
+/* Built-in backends; every other name is a shared object of ours. */
 static const struct {
     const char *name;
     const struct ethos_store_ops *store;
@@ -31,7 +31,7 @@ static const struct {
 
 /* ---- shared objects ------------------------------------------------------------------------ */
 
-/* Code that others may change is not run: owner is us or root, nobody else may write. */
+/* Does not run code that others may change: the owner is us or root, and nobody else may write. */
 static int check_library(const char *path, struct ethos_error *error)
 {
     struct stat info;
@@ -55,7 +55,7 @@ static int check_abi(uint32_t abi, const char *path, struct ethos_error *error)
     return err_hint(error, code, "rebuild it against this version's headers");
 }
 
-/* The number comes first in every table: nothing else is looked at before it is right. */
+/* The number comes first in every table, and is checked before anything else is read. */
 static int check_module_tables(const struct ethos_module *module, const char *path,
                                struct ethos_error *error)
 {
@@ -86,9 +86,7 @@ static int check_module(const struct ethos_module *module, const char *path,
 {
     if (!module)
         return err_set(error, ETHOS_INVALID, "%s: does not define ethos_module", path);
-    int code = check_abi(module->abi, path, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_abi(module->abi, path, error));
     if (!module->provider && !module->store)
         return err_set(error, ETHOS_INVALID, "%s: offers neither a provider nor a store", path);
     return check_module_tables(module, path, error);
@@ -96,14 +94,12 @@ static int check_module(const struct ethos_module *module, const char *path,
 
 static int load_library(const char *path, struct backend *out, struct ethos_error *error)
 {
-    int code = check_library(path, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(check_library(path, error));
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return err_set(error, ETHOS_INVALID, "%s", dlerror());
     const struct ethos_module *module = dlsym(library, "ethos_module");
-    code = check_module(module, path, error);
+    int code = check_module(module, path, error);
     if (code != ETHOS_OK) {
         dlclose(library);
         return code;
@@ -119,10 +115,8 @@ static int load_ours(const char *name, struct backend *out, struct ethos_error *
 {
     char path[PATH_MAX], file[64];
     snprintf(file, sizeof file, "ethos/%s.so", name);
-    int code = installed_lib(file, path, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = load_library(path, out, error);
+    TRY(installed_lib(file, path, error));
+    int code = load_library(path, out, error);
     if (code != ETHOS_NOTFOUND)
         return code;
     code = err_set(error, ETHOS_NOTFOUND, "memory provider %s: %s is not there", name, path);
@@ -158,7 +152,9 @@ const struct ethos_option *registry_options(const struct backend *backend)
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-/* What a backend says is not taken on trust: a failure has a known code and a text, success a result. */
+/*
+ * Results of a backend are not trusted: a failure has a known code and a text, a success a result.
+ */
 static int check_open_result(int code, const void *opened, const char *name,
                              struct ethos_error *error)
 {
@@ -171,7 +167,7 @@ static int check_open_result(int code, const void *opened, const char *name,
                    "%s: the memory provider failed to open (%d)", name, code);
 }
 
-/* What is opened, one of the three. */
+/* The opened object, one of the three. */
 struct opening {
     struct ethos_provider *provider;
     struct ethos_store *store;
@@ -206,7 +202,10 @@ static int open_provider(const struct backend *backend, const struct ethos_setup
     return code == ETHOS_OK ? slots_complete(out->provider, error) : code;
 }
 
-/* What a store announces without the functions for it, or NULL; of a database the host makes them. */
+/*
+ * A capability that a store announces without its functions, or NULL; for a database the host makes
+ * them.
+ */
 static const char *announced_lacks(const struct ethos_store *store)
 {
     const struct ethos_store_ops *ops = store->ops;
@@ -224,7 +223,7 @@ static int check_opened_store(const struct ethos_store *store, const char *name,
                               struct ethos_error *error)
 {
     if (!store->ops)
-        return err_set(error, ETHOS_INVALID, "%s: what it opened names no table of functions",
+        return err_set(error, ETHOS_INVALID, "%s: the opened store has no table of functions",
                        name);
     const char *missing = announced_lacks(store);
     if (missing)
@@ -235,7 +234,7 @@ static int check_opened_store(const struct ethos_store *store, const char *name,
                    : ETHOS_OK;
 }
 
-/* A database becomes whole. */
+/* Makes a store of a database. */
 static int make_whole(const struct ethos_host *host, uint32_t deadline_ms,
                       struct ethos_store **store, struct ethos_error *error)
 {
@@ -320,8 +319,8 @@ int registry_adopt(const struct ethos_host *host, struct ethos_store *store, uin
             ops->close(store);
         return code;
     }
-    code = make_whole(host, deadline_ms, &store, error);
-    return code == ETHOS_OK ? provider_over_store(host, store, out_provider, error) : code;
+    TRY(make_whole(host, deadline_ms, &store, error));
+    return provider_over_store(host, store, out_provider, error);
 }
 
 void registry_release(struct backend *backend)

@@ -1,8 +1,9 @@
 /*
- * files.c: files of the home that no store purges.
+ * files.c: purges a text from files of the home that no store purges.
  *
- * Every file below the root is read. JSON gets marks, other texts lose lines. Settings, names of folders,
- * ids by which something is found and what is not text stay and are told: whoever forgets decides about those.
+ * Every file below the root is read. In JSON the text is replaced by marks, other texts lose lines.
+ * Settings, names of folders, ids and files that are not text are reported and left alone: the user
+ * decides about those.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,14 +34,14 @@
 
 struct sweep {
     const struct forget *forget;
-    const struct purge_how *how; /* NULL: only counts */
-    const char *const *folders;  /* whose files are not looked at */
+    const struct purge_how *how; /* NULL: only count */
+    const char *const *folders;  /* folders whose files are skipped */
     size_t folder_count;
     struct str text;
-    char path[PATH_MAX]; /* of what is looked at, below the root */
+    char path[PATH_MAX]; /* current path below the root */
     uint64_t found;      /* files */
-    uint64_t left;       /* of stores */
-    bool settled;        /* these stay */
+    uint64_t left;       /* files of stores */
+    bool settled;        /* likewise, which stay */
     bool foreign;        /* a backend that cannot purge may have a file here */
     struct ethos_error *error;
 };
@@ -62,7 +63,7 @@ static const char *name_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Whether a folder is that of a scope: the root, or one of these. */
+/* Whether a folder is that of a scope: the root, or one of the folders. */
 static bool is_scope(const char *path, size_t size)
 {
     static const struct {
@@ -88,7 +89,7 @@ static bool is_scope(const char *path, size_t size)
     return false;
 }
 
-/* What a store purges, under its own lock. */
+/* Files that a store purges under its own lock. */
 static bool is_stored(const char *path)
 {
     const char *name = name_of(path);
@@ -102,7 +103,9 @@ static bool is_stored(const char *path)
            has_part(path, "memories");
 }
 
-/* Databases: their stores purge them, and what is left of words in a page is not text. Indexes are removed. */
+/*
+ * Databases: their stores purge them, and words left in a page are not text. Indexes are removed.
+ */
 static bool is_purged_elsewhere(const char *path)
 {
     return strncmp(path, "sessions.db", 11) == 0 || strncmp(path, "sessions-search.db", 18) == 0 ||
@@ -114,7 +117,7 @@ static bool is_identity(const char *path)
     return strncmp(path, IDENTITY_FILE, sizeof IDENTITY_FILE - 1) == 0;
 }
 
-/* Of these forms are the files of ethos that are not its settings. */
+/* The formats of ethos's own files, other than settings. */
 static bool is_ours(const char *name)
 {
     static const char *const ends[] = {".md", ".json", ".jsonl", ".log", ".txt"};
@@ -133,9 +136,9 @@ static const char *unpurged_reason(const char *path, struct ethos_view text, boo
         return "a settings file; edit it by hand";
     if (strcmp(name, WORKSPACE_DOC) == 0 || strcmp(name, WORKSPACE_ALIASES) == 0 ||
         strcmp(path, WORKSPACE_STATE "/" WORKSPACE_INDEX) == 0)
-        return "the path of a folder holds it; rename the folder";
+        return "the path of a folder contains it; rename the folder";
     if (strncmp(path, "offline/", 8) == 0 && has_part(path, "queue")) // its name has a checksum
-        return "a change that waits for a backend holds it; try again when that can be reached";
+        return "a queued change contains it; try again when the backend can be reached";
     if (strncmp(path, "installed", 9) == 0)
         return "uninstall needs it; run ethos uninstall for each agent, then try again";
     return memchr(text.data, 0, text.size) ? "not a text file" : NULL;
@@ -154,7 +157,7 @@ static bool holds_forgotten(const struct sweep *self, struct ethos_view text)
     return forget_holds_escaped(self->forget, text);
 }
 
-/* Members by which something is found, and not a text that somebody wrote: they stay. */
+/* Members that identify something, and are not text that somebody wrote: they stay. */
 static bool is_key(const char *name)
 {
     static const char *const names[] = {"platform",
@@ -191,7 +194,7 @@ static bool is_key(const char *name)
     return false;
 }
 
-/* Marks texts; names of members are the form of the file. The depth of what is parsed is bounded. */
+/* Marks texts; names of members are part of the format. The depth of parsed JSON is bounded. */
 static int mark_values(const struct sweep *self, json_t **value, uint64_t *count)
 {
     const char *name;
@@ -222,7 +225,7 @@ static int mark_values(const struct sweep *self, json_t **value, uint64_t *count
     return code;
 }
 
-/* ETHOS_OK: out is what is left, *lines what went. */
+/* ETHOS_OK: out is the rest, *lines the number of removed lines. */
 static int clean_json(const struct sweep *self, json_t *json, struct str *out, uint64_t *lines)
 {
     int code = mark_values(self, &json, lines);
@@ -236,9 +239,8 @@ static int clean_lines(const struct sweep *self, struct str *out, uint64_t *line
 {
     struct ethos_view rest = str_view(&self->text), line;
     bool ends = view_ends(rest, VIEW("\n"));
-    int code = self->how->dry_run ? forget_tell(self->forget, self->path, rest) : ETHOS_OK;
-    if (code != ETHOS_OK)
-        return code;
+    if (self->how->dry_run)
+        TRY(forget_tell(self->forget, self->path, rest));
     while (view_line(&rest, &line)) {
         if (holds_forgotten(self, line)) {
             ++*lines;
@@ -256,7 +258,7 @@ static int clean_text(const struct sweep *self, struct str *out, uint64_t *lines
     json_t *json = NULL;
     struct ethos_view text = view_trim_start(str_view(&self->text));
     bool may = (view_starts(text, VIEW("{")) || view_starts(text, VIEW("["))) &&
-               !view_ends(view_str(self->path), VIEW(".jsonl")); // that is one for each line
+               !view_ends(view_str(self->path), VIEW(".jsonl")); // one mark per line
     int code = may ? json_parse_most(str_view(&self->text), ETHOS_MAX_HISTORY_BYTES, self->path,
                                      &json, NULL)
                    : ETHOS_INVALID;
@@ -267,12 +269,12 @@ static int clean_text(const struct sweep *self, struct str *out, uint64_t *lines
 
 static int purge_file(struct sweep *self, int dir, const char *name)
 {
-    struct str out;
+    CLEANUP_STR struct str out = {0};
     uint64_t lines = 0;
     const char *reason = unpurged_reason(self->path, str_view(&self->text), self->foreign);
     if (is_stored(self->path)) {
         if (self->settled)
-            report_unpurged(self, "its history names a folder or a session that holds it");
+            report_unpurged(self, "its history names a folder or a session that contains it");
         self->left += !self->settled;
         return ETHOS_OK;
     }
@@ -292,10 +294,8 @@ static int purge_file(struct sweep *self, int dir, const char *name)
         self->how->file(self->how->arg, self->path, lines);
     if (code == ETHOS_OK && holds_forgotten(self, str_view(&out)))
         report_unpurged(self, is_identity(self->path)
-                                  ? "a person is found by it; ethos users unlink "
-                                    "unties a person"
-                                  : "something is found by a name that holds it");
-    str_release(&out);
+                                  ? "a person is found by it; ethos users unlink unlinks a person"
+                                  : "the name of something contains it");
     return code;
 }
 
@@ -358,7 +358,7 @@ static int scan_path(struct sweep *self, int dir, const char *name, int depth)
     if (written > 0 && (size_t)written < sizeof self->path - size &&
         os_fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
         if (forget_holds(self->forget, view_str(name)) && !is_stored(self->path))
-            report_unpurged(self, "its name holds it");
+            report_unpurged(self, "its name contains it");
         if (S_ISDIR(info.st_mode) && depth < MAX_DEPTH)
             code = scan_folder(self, dir, name, depth);
         else if (S_ISREG(info.st_mode))
@@ -370,7 +370,7 @@ static int scan_path(struct sweep *self, int dir, const char *name, int depth)
 
 static int sweep_folder(struct sweep *self, int dir, int depth)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct dir_names names = {0};
     int code = ETHOS_OK;
     arena_init(&arena);
@@ -378,7 +378,6 @@ static int sweep_folder(struct sweep *self, int dir, int depth)
         code = err_errno(self->error, errno, self->path);
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
         code = scan_path(self, dir, names.list[i], depth);
-    arena_release(&arena);
     return code;
 }
 
@@ -388,7 +387,7 @@ static int sweep_root(struct ethos *ethos, struct sweep *self)
     int code = service_open_root(ethos, false, &root, self->error);
     if (code != ETHOS_OK || root < 0)
         return code;
-    if (self->how && !self->how->dry_run) // nobody takes a note in while it is written again
+    if (self->how && !self->how->dry_run) // locks out recording while the spool is rewritten
         code = spool_lock(ethos, &lock, self->error);
     str_init(&self->text, ETHOS_MAX_HISTORY_BYTES);
     if (code == ETHOS_OK)
@@ -415,7 +414,7 @@ int purge_files(struct ethos *self, const struct forget *forget, const struct pu
 
 /* ---- looking -------------------------------------------------------------------------------- */
 
-/* The folder of a scope below the root: "" of global. */
+/* The folder of a scope below the root: "" for global. */
 static bool name_folder(const char *scope, char out[SCOPE_FOLDER_SIZE])
 {
     bool found = !scope_is_tree(scope) && scope_folder(scope, out, NULL) == ETHOS_OK;

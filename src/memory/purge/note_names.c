@@ -1,8 +1,8 @@
 /*
- * note_names.c: a note whose name holds a text gets another name: the index and links follow it.
+ * note_names.c: renames notes whose names contain the purged text in the index and in links.
  *
- * This comes before the purge, which renames the files and takes lines: a note keeps its line of the index,
- * under the new name, without what holds the text.
+ * This runs before the purge, which renames the files and removes lines: a note keeps its line of
+ * the index, under the new name, without the purged text.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +28,9 @@ struct renaming {
     const struct forget *forget;
     const struct ethos_origin *origin;
     struct arena arena;
-    const char **keys; /* of every text */
+    const char **keys; /* all keys */
     size_t count, capacity;
-    const char **named; /* those whose names hold it */
+    const char **named; /* keys that contain the text */
     size_t named_count, named_capacity;
 };
 
@@ -62,7 +62,7 @@ static struct ethos_view note_stem(const char *key)
     return view_of(key, strlen(key) - (sizeof SUFFIX - 1));
 }
 
-/* The name of a file after the purge, in renamed or itself. */
+/* The name of a file after the purge, in renamed or unchanged. */
 static const char *name_after(const struct renaming *self, const char *key,
                               char renamed[ETHOS_MAX_KEY + 1])
 {
@@ -72,11 +72,14 @@ static const char *name_after(const struct renaming *self, const char *key,
     return renamed;
 }
 
-/* A line that would go: with another title where that holds the text, without a hook that holds it. */
+/*
+ * A line that would be removed: with another title if that contains the text, without a hook that
+ * contains it.
+ */
 static int move_entry(const struct renaming *self, const struct index_entry *entry, struct str *out)
 {
     char key[ETHOS_MAX_KEY + 1], renamed[ETHOS_MAX_KEY + 1];
-    struct str title;
+    CLEANUP_STR struct str title = {0};
     if (entry->file.size > ETHOS_MAX_KEY || !view_ends(entry->file, VIEW(SUFFIX)))
         return str_add(out, entry->line);
     memcpy(key, entry->file.data, entry->file.size);
@@ -91,11 +94,10 @@ static int move_entry(const struct renaming *self, const struct index_entry *ent
                             hooked ? entry->hook : VIEW(""), out);
     if (view_ends(entry->line, VIEW("\r")))
         str_addc(out, '\r');
-    str_release(&title);
     return code;
 }
 
-/* Every other byte stays. */
+/* Copies all other bytes. */
 static int move_index(const struct renaming *self, struct ethos_view text, struct str *out)
 {
     struct index_entry entry;
@@ -111,12 +113,12 @@ static int move_index(const struct renaming *self, struct ethos_view text, struc
     return code == ETHOS_OK ? str_add(out, view_from(text, copied)) : code;
 }
 
-/* A note says its own name. */
+/* Changes the name in the note's head. */
 static int set_name(const struct renaming *self, const char *key, struct str *text)
 {
     char renamed[ETHOS_MAX_KEY + 1];
     struct note note;
-    struct str out;
+    CLEANUP_STR struct str out = {0};
     note_parse(str_view(text), &note);
     if (!forget_names(self->forget, view_str(key)) || !view_eq(note.name, note_stem(key)))
         return ETHOS_OK;
@@ -127,14 +129,13 @@ static int set_name(const struct renaming *self, const char *key, struct str *te
         str_clear(text);
         code = str_add(text, str_view(&out));
     }
-    str_release(&out);
     return code == ETHOS_UNSUPPORTED ? ETHOS_OK : code;
 }
 
-/* Makes out the text with links following every renamed note. */
+/* Rewrites the text with links to the renamed notes. */
 static int move_links(const struct renaming *self, struct ethos_view text, struct str *out)
 {
-    struct str spare;
+    CLEANUP_STR struct str spare;
     int code = str_add(out, text);
     str_init(&spare, SIZE_MAX);
     for (size_t i = 0; code == ETHOS_OK && i < self->named_count; i++) {
@@ -149,7 +150,6 @@ static int move_links(const struct renaming *self, struct ethos_view text, struc
         *out = spare;
         spare = swap;
     }
-    str_release(&spare);
     return code;
 }
 
@@ -219,7 +219,7 @@ static int rewrite_key(const struct renaming *self, const char *key, struct etho
     return code;
 }
 
-/* Whether a line of the index would be written otherwise. */
+/* Whether a line of the index would change. */
 static int index_changes(const struct renaming *self, bool *out_any, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, 0};
@@ -267,7 +267,7 @@ int purge_notes(struct ethos *self, struct ethos_provider *provider, const char 
 
 struct empty_notes {
     struct arena arena;
-    const char **keys; /* that begin with "note-" */
+    const char **keys; /* keys that begin with "note-" */
     size_t count, capacity;
 };
 

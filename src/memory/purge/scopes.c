@@ -1,6 +1,7 @@
 /*
- * scopes.c: a text goes out of scopes, one after the other.
+ * scopes.c: purges a text from scopes, one after the other.
  */
+#include "base/arena.h"
 #include "memory/purge/purge.h"
 
 #include <errno.h>
@@ -25,8 +26,8 @@
 #include "session/session.h"
 
 #define MAX_NAMES 100000
-#define SESSION_PAGE 200  /* conversations that are listed at once */
-#define REMOVED "removed" /* where deleted personalities are */
+#define SESSION_PAGE 200  /* conversations listed at once */
+#define REMOVED "removed" /* folder of deleted personalities */
 #define NAMED 1           /* ends a walk */
 #define PURGE_SHOWN_SIZE (NAME_MAX + 32)
 
@@ -61,14 +62,14 @@ static void add_purge(struct ethos_purge *total, const struct ethos_purge *purge
 
 static int cannot_purge(const struct ethos_provider *provider, struct ethos_error *error)
 {
-    int code = err_set(error, ETHOS_UNSUPPORTED, "this backend (%s) cannot forget a text for good",
+    int code = err_set(error, ETHOS_UNSUPPORTED, "this backend (%s) cannot purge a text",
                        provider->ops->name);
     return err_hint(error, code,
                     "run ethos memory forget on the machine that keeps the memory; copies and "
                     "queued changes on this machine were purged");
 }
 
-/* What waits is purged once more, for what was queued or refused meanwhile. */
+/* Purges queued changes once more, for what was queued or refused meanwhile. */
 static int purge_once(struct ethos *self, struct ethos_provider *provider, const char *scope,
                       const struct purge_how *how, struct ethos_purge *out,
                       struct ethos_error *error)
@@ -84,7 +85,7 @@ static int purge_once(struct ethos *self, struct ethos_provider *provider, const
     return code;
 }
 
-/* What the last check of the notes said quotes them. */
+/* The findings of the last check of the notes quote them. */
 static int drop_check(struct ethos *self, const char *scope, struct ethos_error *error)
 {
     char name[HOME_RECORD_SIZE], path[sizeof HOME_RECORDS + HOME_RECORD_SIZE];
@@ -106,7 +107,10 @@ static int still_there(const char *where, struct ethos_error *error)
     return err_hint(error, code, "stop the program that writes it, then try again");
 }
 
-/* Until nothing is found; a dry run looks once. counted: what there was to begin with is in the total already. */
+/*
+ * Repeats until nothing is found; a dry run searches once. counted: the first findings are already
+ * in the total.
+ */
 static int purge_rounds(struct ethos *self, struct ethos_provider *provider, const char *scope,
                         const struct purge_how *how, bool counted, struct ethos_purge *total,
                         struct ethos_error *error)
@@ -124,8 +128,8 @@ static int purge_rounds(struct ethos *self, struct ethos_provider *provider, con
 }
 
 /*
- * Notes get their new names, which changes lines and adds to the history: what is purged is counted before, as a dry
- * run counts it.
+ * Renames notes, which changes lines and adds to the history: so matches are counted before, as in
+ * a dry run.
  */
 static int purge_names(struct ethos *self, struct ethos_provider *provider, const char *scope,
                        const struct purge_how *how, const struct forget *forget, bool *out_counted,
@@ -146,7 +150,7 @@ static int purge_names(struct ethos *self, struct ethos_provider *provider, cons
                             : code;
 }
 
-/* Whether a text of the scope is, or was, named so that it gets another name. */
+/* Whether a note of the scope has, or had, a name that contains the text. */
 struct naming {
     const struct forget *forget;
     bool any;
@@ -166,7 +170,7 @@ static int match_former_name(void *arg, const struct ethos_change *change)
     return naming->any ? NAMED : ETHOS_OK;
 }
 
-/* Of one word without its accents, lines may mean another: "cafe" of "café". */
+/* For one word without its accents, lines may mean another: "cafe" of "café". */
 static bool slug_is_text(const struct forget *forget)
 {
     struct ethos_view text = forget->match->text, slug = forget->slug;
@@ -174,7 +178,9 @@ static bool slug_is_text(const struct forget *forget)
     return plain && !view_eq(slug, text);
 }
 
-/* The name that a title with the text gave to a note is in links to it, and in older versions: it counts, too. */
+/*
+ * Links and older versions contain the note's name made from a title with the text: it counts, too.
+ */
 static int add_slug(struct ethos_provider *provider, const char *scope, struct ethos_match *match,
                     struct forget *forget, struct ethos_error *error)
 {
@@ -190,7 +196,7 @@ static int add_slug(struct ethos_provider *provider, const char *scope, struct e
     return forget_init(forget, match, error);
 }
 
-/* The scope as it is shown: that of a removed personality is "removed/engineer". */
+/* The scope as shown: that of a removed personality is "removed/engineer". */
 static const char *shown_scope(const struct purge_how *how, const char *scope,
                                char out[PURGE_SHOWN_SIZE])
 {
@@ -202,8 +208,8 @@ static const char *shown_scope(const struct purge_how *how, const char *scope,
 }
 
 /*
- * What waits is purged first: who has sent a password to a backend that is out of reach can take it back
- * before it gets there.
+ * Queued changes are purged first: a password sent to an unreachable backend can be removed before
+ * it gets there.
  */
 int purge_scope(struct ethos *self, struct ethos_provider *provider, const char *scope,
                 const struct purge_how *how, struct ethos_purge *out, struct ethos_error *error)
@@ -262,7 +268,7 @@ int ethos_forget(struct ethos_turn *turn, const struct ethos_target *target,
     if (code == ETHOS_OK)
         code = purge_scope(turn->ethos, turn->provider, aimed.scope, &own, &purge, error);
     if (code == ETHOS_OK && is_nothing(&purge))
-        code = err_set(error, ETHOS_NOTFOUND, "%s: nothing holds this text", aimed.scope);
+        code = err_set(error, ETHOS_NOTFOUND, "%s: nothing contains this text", aimed.scope);
     if (code == ETHOS_OK)
         *out_purge = purge;
     return code;
@@ -313,7 +319,7 @@ static int add_folder_names(int root, const char *folder, const char *kind,
     return code;
 }
 
-/* Of people, also those who have no folder: a backend has their profiles. */
+/* Also people without a folder: a backend has their profiles. */
 static int add_people(int root, struct scope_list *scopes, struct ethos_error *error)
 {
     struct identity_map map;
@@ -333,7 +339,7 @@ static int add_people(int root, struct scope_list *scopes, struct ethos_error *e
     return code;
 }
 
-/* The scopes that this home knows of, for a backend that does not list its own. */
+/* The scopes that this home knows, for a backend that cannot list its own. */
 static int add_known_scopes(struct ethos *self, struct scope_list *scopes,
                             struct ethos_error *error)
 {
@@ -360,9 +366,9 @@ struct everywhere {
     struct ethos *ethos;
     const struct purge_how *how;
     bool here;   /* a backend has the files of the root */
-    bool found;  /* something, in this round */
-    bool missed; /* a backend that was not purged */
-    bool ended;  /* the walk, by a failure here */
+    bool found;  /* found something in this round */
+    bool missed; /* failure of a backend that was not purged */
+    bool ended;  /* failure here, which ends the walk */
     struct ethos_error *error;
 };
 
@@ -374,7 +380,7 @@ static int purge_place(struct everywhere *self, struct ethos_provider *provider,
     return code;
 }
 
-/* One that cannot purge has all its scopes tried: what waits for it is purged. */
+/* All scopes of a backend that cannot purge are tried: its queued changes are purged. */
 static int purge_list(struct everywhere *self, struct ethos_provider *provider,
                       const struct scope_list *scopes)
 {
@@ -386,7 +392,7 @@ static int purge_list(struct everywhere *self, struct ethos_provider *provider,
     return code;
 }
 
-/* Of a backend that is out of reach, what waits for it here. */
+/* Purges the queued changes of an unreachable backend. */
 static int purge_queued(struct everywhere *self)
 {
     struct scope_list scopes = {0};
@@ -420,7 +426,10 @@ static void sort_scopes(struct scope_list *scopes)
     scopes->count = count;
 }
 
-/* here: it has files of the home, where a folder may hold something though nothing was ever written to the scope. */
+/*
+ * here: it has files of the home, where a folder may contain the text although nothing was ever
+ * written to the scope.
+ */
 static int purge_provider(struct everywhere *self, struct ethos_provider *provider, bool here)
 {
     struct scope_list scopes = {0};
@@ -439,13 +448,13 @@ static int purge_provider(struct everywhere *self, struct ethos_provider *provid
         code = purge_list(self, provider, &scopes);
     if (code == ETHOS_OK && !lists && self->how->kept)
         self->how->kept(self->how->arg, provider->ops->name,
-                        "this backend does not list its scopes; those that this home knows were "
-                        "searched");
+                        "this backend cannot list its scopes; only the scopes known to this home "
+                        "were searched");
     arena_release(&scopes.arena);
     return code;
 }
 
-/* The others are purged, whatever becomes of one. */
+/* A failure does not stop the others. */
 static void miss_backend(struct everywhere *self, const char *name, int code)
 {
     char words[ETHOS_MAX_ID + 16];
@@ -469,7 +478,10 @@ static int purge_backend(void *arg, struct ethos_provider *provider, bool here)
     return ETHOS_OK;
 }
 
-/* Files that are not, or no longer, those of a backend of the home. removed (may be NULL): whose they were. */
+/*
+ * Files that do not, or no longer, belong to a backend of the home. removed (may be NULL): the
+ * removed personality.
+ */
 static int purge_root(struct everywhere *self, const char *root, const char *removed)
 {
     const struct purge_how *how = self->how;
@@ -500,11 +512,11 @@ static int purge_root(struct everywhere *self, const char *root, const char *rem
 /* A removed personality is a folder like a home of its own. */
 static int purge_removed(struct everywhere *self, int root)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena = {0};
     struct dir_names names = {0};
     char path[PATH_MAX];
     int code = ETHOS_OK;
-    int dir = os_open_beneath(root, REMOVED, O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int dir = os_open_beneath(root, REMOVED, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return errno == ENOENT ? ETHOS_OK : err_errno(self->error, errno, REMOVED);
     arena_init(&arena);
@@ -518,8 +530,6 @@ static int purge_removed(struct everywhere *self, int root)
         snprintf(path, sizeof path, "%s/" REMOVED "/%s", self->ethos->root, names.list[i]);
         code = purge_root(self, path, names.list[i]);
     }
-    arena_release(&arena);
-    os_close(dir);
     return code;
 }
 
@@ -527,7 +537,7 @@ static int purge_scopes(struct everywhere *self)
 {
     int root = -1;
     int code = backends_each(self->ethos, purge_backend, self, self->error);
-    if (code != ETHOS_OK && code != ETHOS_NOMEM && !self->ended) { // one did not open
+    if (code != ETHOS_OK && code != ETHOS_NOMEM && !self->ended) { // one could not be opened
         miss_backend(self, "", code);
         code = purge_queued(self) == ETHOS_NOMEM ? err_nomem(self->error) : ETHOS_OK;
     }
@@ -566,7 +576,7 @@ int purge_everywhere(struct ethos *self, const struct purge_how *how, struct eth
 
 /* ---- conversations -------------------------------------------------------------------------- */
 
-/* Those from before a backend kept them. */
+/* Conversations from before a backend kept them. */
 static int purge_own_sessions(struct ethos *self, const struct purge_how *how,
                               struct ethos_session_purge *total, struct ethos_error *error)
 {
@@ -574,10 +584,8 @@ static int purge_own_sessions(struct ethos *self, const struct purge_how *how,
         .host = self->host, .root = self->root, .deadline_ms = self->wait_ms};
     struct ethos_sessions *sessions = NULL;
     struct ethos_session_purge purge = {0};
-    int code = sessions_builtin->open(&setup, &sessions, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = sessions->ops->purge(sessions, how->match, how->dry_run, &purge, error);
+    TRY(sessions_builtin->open(&setup, &sessions, error));
+    int code = sessions->ops->purge(sessions, how->match, how->dry_run, &purge, error);
     sessions->ops->close(sessions);
     total->sessions += purge.sessions;
     total->messages += purge.messages;
@@ -586,7 +594,7 @@ static int purge_own_sessions(struct ethos *self, const struct purge_how *how,
     return code;
 }
 
-/* Conversations that are found by it: by a key, a folder, a model, a person. */
+/* Conversations that match by a key, a folder, a model or a person. */
 struct named_sessions {
     struct forget forget;
     uint64_t count;
@@ -608,7 +616,7 @@ static int count_named_session(void *arg, const struct ethos_session *session)
     return ETHOS_OK;
 }
 
-/* They stay, and are told. */
+/* They stay, and are reported. */
 static int report_named_sessions(struct ethos_sessions *sessions, const struct purge_how *how,
                                  struct ethos_error *error)
 {
@@ -640,15 +648,13 @@ int purge_sessions(struct ethos *self, const struct purge_how *how, struct ethos
 {
     struct ethos_sessions *sessions = NULL;
     *out = (struct ethos_session_purge){0};
-    int code = ethos_sessions(self, &sessions, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(ethos_sessions(self, &sessions, error));
     if (how->enter)
         how->enter(how->arg, "sessions");
     if (!SLOT_SESSIONS(sessions, purge))
         return err_set(error, ETHOS_UNSUPPORTED, "%s: conversations kept there cannot be purged",
                        sessions->ops->name);
-    code = sessions->ops->purge(sessions, how->match, how->dry_run, out, error);
+    int code = sessions->ops->purge(sessions, how->match, how->dry_run, out, error);
     if (how->served && sessions_builtin && sessions->ops != sessions_builtin)
         how->served(how->arg, sessions->ops->name);
     if (code == ETHOS_OK && sessions_builtin && sessions->ops != sessions_builtin)

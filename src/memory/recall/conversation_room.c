@@ -1,9 +1,9 @@
 /*
- * conversation_room.c: a room follows its messages.
+ * conversation_room.c: updates the index of a room when its conversations have new messages.
  *
- * New messages of a session go behind the last run of it, which is made anew with them; with the frames that a new
- * frame takes the place of, their runs are made anew, too, from the messages as they are. A session that reads
- * otherwise than it was indexed is indexed from its beginning.
+ * New messages of a session are added to its last run, which is indexed anew; when a new frame
+ * replaces older ones, their runs are indexed anew, too, from the current messages. A session that
+ * no longer matches what was indexed is indexed from its beginning.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -12,23 +12,24 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "memory/handle_internal.h"
 #include "memory/recall/conversations_internal.h"
 #include "recall/builder.h"
 #include "recall/model.h"
 
-#define STAMP 1 /* of every document: messages are compared by themselves */
+#define STAMP 1 /* stamp of every document: messages are compared one by one */
 
-/* A document that is searched. */
+/* A document of the index. */
 struct said_run {
     struct ethos_view session;
     size_t frame;
     uint32_t document;
-    bool gone; /* of those that were listed */
+    bool gone; /* of the listed ones */
 };
 
-/* Messages of a session that go into the new frame. */
+/* Messages of a session to be indexed in the new frame. */
 struct said_part {
     const char *session;
     size_t order; /* parts of a session: in which they were found */
@@ -47,7 +48,7 @@ struct room_job {
     struct said_part *parts;
     size_t part_count, part_room;
     uint64_t bytes; /* of what is new */
-    bool anew;      /* something is gone that must leave no byte */
+    bool anew;      /* deleted text must be removed from the file */
 };
 
 /* ---- what is indexed ------------------------------------------------------------------------- */
@@ -92,7 +93,7 @@ static int list_runs(struct room_job *job)
     return ETHOS_OK;
 }
 
-/* The runs of a session, one behind the other; NULL without any. */
+/* The runs of a session, in order; NULL if it has none. */
 static struct said_run *find_runs(const struct room_job *job, const char *session,
                                   size_t *out_count)
 {
@@ -163,16 +164,16 @@ static int add_whole(struct room_job *job, const char *session)
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
-/* A walk over the messages of a session beside what is indexed of it. */
+/* A walk over the messages of a session alongside its indexed runs. */
 struct comparing {
     struct room_job *job;
     struct said_run *runs;
-    size_t count, at; /* runs; the one that is compared */
-    uint32_t unit;    /* of that, the next */
+    size_t count, at; /* runs; the one being compared */
+    uint32_t unit;    /* its next message */
     bool same;
-    struct said_part *added; /* messages behind the last one that is indexed */
+    struct said_part *added; /* messages after the last indexed one */
     const char *session;
-    int64_t last; /* only messages behind this number are looked at */
+    int64_t last; /* only messages after this number are compared */
 };
 
 static int add_new(struct comparing *self, int64_t number, size_t bytes)
@@ -215,7 +216,7 @@ static int compare_with_indexed(void *arg, const struct ethos_message *message)
     return visible.data ? add_new(self, message->number, visible.size) : ETHOS_OK;
 }
 
-/* The last run, when there is room in it, is made anew with what comes behind it. */
+/* Extends the last run if it has room. */
 static int join_last_run(struct comparing *self)
 {
     struct room_job *job = self->job;
@@ -264,15 +265,13 @@ static int compare_session(struct comparing *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->job->self->store;
     self->unit = run_image(self->job, self->runs)->documents[self->runs->document].first_unit;
-    int code = store->ops->messages(store, self->session, 0, compare_message, self, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(store->ops->messages(store, self->session, 0, compare_message, self, error));
     if (!self->same || self->at < self->count)
         return index_anew(self);
     return join_last_run(self);
 }
 
-/* What a session has that is not indexed becomes a part. */
+/* Adds a part for the messages of a session that are not indexed. */
 static int update_session(struct room_job *job, const struct said_session *session,
                           struct ethos_error *error)
 {
@@ -285,8 +284,8 @@ static int update_session(struct room_job *job, const struct said_session *sessi
         return compare_session(&self, error);
     self.last = last_number(&self);
     unsigned last = session->count < UINT_MAX ? (unsigned)session->count : 0;
-    int code = store->ops->messages(store, session->id, last, compare_with_indexed, &self, error);
-    return code == ETHOS_OK ? join_last_run(&self) : code;
+    TRY(store->ops->messages(store, session->id, last, compare_with_indexed, &self, error));
+    return join_last_run(&self);
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -294,7 +293,7 @@ static int compare_ids(const void *a, const void *b)
     return strcmp(((const struct said_session *)a)->id, ((const struct said_session *)b)->id);
 }
 
-/* Runs of sessions that are of this room no more: of all, or of those that are forced. */
+/* Removes runs of sessions that are no longer in this room: of all, or of the forced ones. */
 static void drop_strangers(struct room_job *job, bool all)
 {
     const struct said_room *room = job->room;
@@ -324,8 +323,8 @@ struct frame_builder {
     struct recall_builder *builder;
     struct str stamps; /* uint64_t, by document */
     uint32_t documents, groups;
-    const char *session; /* whose messages are added */
-    uint32_t units;      /* of the last document; 0: the next message begins one */
+    const char *session; /* session whose messages are added */
+    uint32_t units;      /* in the last document; 0: the next message starts a new one */
     bool continues;      /* the session has a document already */
     int64_t base;
     struct ethos_error *error;
@@ -396,7 +395,7 @@ static int build_part(struct frame_builder *self, const struct said_part *part)
         return store->ops->messages(store, part->session, 0, add_message_units, self, self->error);
     for (size_t i = 0; code == ETHOS_OK && i < part->count; i++) {
         code = store->ops->message(store, part->numbers[i], add_message_units, self, self->error);
-        code = code == ETHOS_NOTFOUND ? ETHOS_OK : code; // it went meanwhile
+        code = code == ETHOS_NOTFOUND ? ETHOS_OK : code; // deleted meanwhile
     }
     return code;
 }
@@ -412,7 +411,7 @@ struct said_group {
     struct said_part *parts;
     size_t count;
     size_t order;   /* of its first part */
-    int64_t number; /* of its first message; 0: of a whole session, which stands as it was listed */
+    int64_t number; /* of its first message; 0: of a whole session, in listed order */
 };
 
 static int compare_groups(const void *a, const void *b)
@@ -423,7 +422,7 @@ static int compare_groups(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* The parts of a session stand together, sessions in the order of their beginnings. */
+/* The parts of a session stand together, sessions by their beginnings. */
 static int group_parts(struct room_job *job, struct said_group **out, size_t *out_count)
 {
     *out = arena_array(&job->arena, job->part_count + 1, sizeof **out);
@@ -447,7 +446,7 @@ static int build_frame(struct room_job *job, size_t from, struct ethos_error *er
     struct frame_builder self = {.job = job, .error = error};
     struct said_group *groups;
     size_t count, frames;
-    struct str image;
+    CLEANUP_STR struct str image = {0};
     if (group_parts(job, &groups, &count) != ETHOS_OK)
         return err_nomem(error);
     str_init(&self.stamps, SIZE_MAX);
@@ -467,11 +466,10 @@ static int build_frame(struct room_job *job, size_t from, struct ethos_error *er
     job->self->indexed += count;
     recall_builder_free(self.builder);
     str_release(&self.stamps);
-    str_release(&image);
     return code;
 }
 
-/* With the runs of the frames whose place the new one takes. */
+/* Includes the runs of the frames that the new one replaces. */
 static int append_room_frame(struct room_job *job, struct ethos_error *error)
 {
     size_t frames;
@@ -504,14 +502,14 @@ static int update_sessions(struct room_job *job, bool all, struct ethos_error *e
     int code = list_runs(job) ? err_nomem(error) : ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < room->session_count; i++) {
         code = update_session(job, &room->sessions[i], error);
-        code = code == ETHOS_NOTFOUND ? ETHOS_OK : code; // it was deleted meanwhile
+        code = code == ETHOS_NOTFOUND ? ETHOS_OK : code; // deleted meanwhile
     }
     if (code == ETHOS_OK && (all || job->self->forced_count > 0))
         drop_strangers(job, all);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-/* A file is written anew, so that what is gone is gone from it. */
+/* Rewrites the file, so that deleted text is removed from it. */
 static int begin_anew(struct room_job *job, struct ethos_error *error)
 {
     struct said_room *room = job->room;

@@ -1,5 +1,6 @@
 /*
- * conversation_vectors.c: what was said, encoded: lazily, as it is much and seldom asked for.
+ * conversation_vectors.c: encodes the passages of conversations lazily, as they are many and rarely
+ * searched.
  */
 #include "base/err.h"
 #include "base/str.h"
@@ -26,7 +27,7 @@ static int read_visible_message(void *arg, const struct ethos_message *message)
     return reader->same ? str_add(&reader->text, visible) : ETHOS_OK;
 }
 
-/* A message that is gone, or cannot be read, is found by its words until its room is compared. */
+/* A deleted or unreadable message is found by its words until its room is compared. */
 static int read_message_unit(void *arg, const struct image *image, uint32_t document, uint32_t unit,
                              struct ethos_view *out)
 {

@@ -1,5 +1,5 @@
 /*
- * conversations.c: the rooms of a home, which sessions of them have new messages, and a message as it is.
+ * conversations.c: lists the rooms of a home, finds sessions with new messages, and reads messages.
  */
 #include "memory/recall/conversations.h"
 
@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "base/system/file.h"
 #include "base/system/log.h"
 #include "base/system/os.h"
@@ -66,7 +68,7 @@ static void close_rooms(struct conversations *self)
     self->loaded = self->strange = false;
 }
 
-/* Of a pair of texts, or null; false: it is neither. */
+/* A pair of texts, either may be null; false: invalid. */
 static bool read_room(const json_t *row, const char **user, const char **folder)
 {
     const json_t *first = json_array_get(row, 0), *second = json_array_get(row, 1);
@@ -75,7 +77,7 @@ static bool read_room(const json_t *row, const char **user, const char **folder)
     return (*user || json_is_null(first)) && (*folder || json_is_null(second));
 }
 
-/* What does not read as a list is none. */
+/* An invalid list counts as empty. */
 static int read_list(struct conversations *self, json_t *list)
 {
     size_t i, room;
@@ -126,7 +128,7 @@ static int load_rooms(struct conversations *self, struct ethos_error *error)
     return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
 }
 
-/* A room that has nothing to be found needs no file. */
+/* A room without indexed messages needs no file. */
 static bool is_empty(const struct said_room *room)
 {
     size_t count = 0;
@@ -137,7 +139,7 @@ static bool is_empty(const struct said_room *room)
 
 static int store_list(const struct conversations *self, int folder)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     json_t *rooms = json_array();
     size_t count = 0;
     for (size_t i = 0; rooms && i < self->count; i++) {
@@ -157,7 +159,6 @@ static int store_list(const struct conversations *self, int folder)
     if (code == ETHOS_OK)
         code = file_swap(folder, RECALL_ROOMS, str_view(&text), LIST_MODE, NULL);
     json_decref(list);
-    str_release(&text);
     return code;
 }
 
@@ -173,7 +174,7 @@ int said_room_open(struct conversations *self, struct said_room *room, struct et
                    ? recall_index_open(at, room->file, 0, NULL, &room->index, error)
                    : recall_folder_index(self->ethos, at, room->file, &room->index, error);
     if (code == ETHOS_CORRUPT) {
-        log_line(self->ethos->host, ETHOS_LOG_WARN, "recall/%s was damaged and is made anew",
+        log_line(self->ethos->host, ETHOS_LOG_WARN, "recall/%s was damaged; it is rebuilt",
                  room->file);
         room->damaged = true;
         code = recall_folder_index(self->ethos, -1, room->file, &room->index, error);
@@ -215,7 +216,7 @@ struct session_listing {
     size_t count, capacity;
     struct ethos_seen seen;
     int all;
-    const struct unseen_session *row; /* whose room is looked for */
+    const struct unseen_session *row; /* whose room is searched */
 };
 
 static int add_unseen(void *arg, const char *session, uint64_t count)
@@ -231,7 +232,7 @@ static int add_unseen(void *arg, const char *session, uint64_t count)
     return rows[listing->count++].id ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* A session that is forced is compared, though it has new messages. */
+/* A forced session is compared even if it has new messages. */
 static int add_forced(struct session_listing *listing)
 {
     struct conversations *self = listing->self;
@@ -283,7 +284,7 @@ static int place_session(void *arg, const struct ethos_session *session)
     return rows[room->session_count++].id ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* A session that is gone is in no room. */
+/* A deleted session is in no room. */
 static int place_sessions(struct session_listing *listing, struct ethos_error *error)
 {
     struct ethos_sessions *store = listing->self->store;
@@ -307,7 +308,7 @@ static int remove_room(void *arg, const char *name)
     return ETHOS_OK;
 }
 
-/* The list is last: who dies before it adds again what is there already, which is noticed. */
+/* The list is written last: after a crash, messages are added again, which is noticed. */
 static void save_rooms(struct conversations *self)
 {
     struct ethos_error why;
@@ -369,7 +370,7 @@ static int update_conversations(struct session_listing *listing, struct ethos_er
 
 /* ---- from outside ---------------------------------------------------------------------------- */
 
-/* Conversations that a server keeps are searched there. */
+/* Conversations stored by a server are searched there. */
 static int find_store(struct conversations *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = NULL;
@@ -401,8 +402,8 @@ int conversations_catch_up(struct conversations *self, struct ethos_error *error
 
 int conversations_open(struct conversations *self, struct ethos_error *error)
 {
-    int code = load_rooms(self, error);
-    return code == ETHOS_OK && self->strange ? conversations_catch_up(self, error) : code;
+    TRY(load_rooms(self, error));
+    return self->strange ? conversations_catch_up(self, error) : ETHOS_OK;
 }
 
 int conversations_compare(struct conversations *self, struct ethos_error *error)
@@ -460,7 +461,7 @@ static int copy_message(void *arg, const struct ethos_message *message)
     struct message_reading *reading = arg;
     struct said_message *out = reading->out;
     struct ethos_view visible;
-    struct str safe;
+    CLEANUP_STR struct str safe;
     str_init(&safe, SIZE_MAX);
     int code = said_visible(message, &safe, &visible);
     reading->same = visible.data && IMAGE_CHECK(visible) == reading->check;
@@ -474,7 +475,6 @@ static int copy_message(void *arg, const struct ethos_message *message)
             out->time_ms = -1;
         code = out->session && out->id && out->role && out->text.data ? ETHOS_OK : ETHOS_NOMEM;
     }
-    str_release(&safe);
     return code;
 }
 
@@ -512,19 +512,18 @@ int said_message_read(struct conversations *self, const struct said_room *room,
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* Whether a message, unless it is hidden or gone, reads as it was indexed. */
+/* Whether a message, unless hidden or gone, equals what was indexed. */
 static int verify_unit(struct conversations *self, const struct image *image, uint32_t document,
                        uint32_t unit, bool *out_same, struct ethos_error *error)
 {
     struct said_message message;
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct message_reading reading = {
         .arena = &arena, .out = &message, .check = image->units[unit].check};
     arena_init(&arena);
     int code = self->store->ops->message(self->store, said_number(image, document, unit),
                                          copy_message, &reading, error);
     *out_same = code != ETHOS_OK || reading.same;
-    arena_release(&arena);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 

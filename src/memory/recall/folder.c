@@ -1,5 +1,5 @@
 /*
- * folder.c: the folder of indexes and its lock.
+ * folder.c: the folder of the indexes, its lock, and the model.
  */
 #include "memory/recall/folder.h"
 
@@ -71,15 +71,13 @@ int recall_folder_lock(const struct ethos *ethos, uint32_t wait_ms, int *out_loc
                        struct ethos_error *error)
 {
     int root = -1;
-    int code = home_open(ethos->root, false, &root, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_lock_within(root, LOCK_NAME, wait_ms, out_lock, error);
+    TRY(home_open(ethos->root, false, &root, error));
+    int code = home_lock_within(root, LOCK_NAME, wait_ms, out_lock, error);
     os_close(root);
     return code;
 }
 
-/* Without memory for it, nothing is known. */
+/* Out of memory: the file counts as unverified. */
 static struct recall_trust *trust_of(struct ethos *ethos, const char *name)
 {
     struct handle_trust *row = ethos->trusts;

@@ -1,5 +1,5 @@
 /*
- * maintenance.c: the indexes of a home as files: bringing all up to date, checking, removing.
+ * maintenance.c: updates, checks and removes the index files of a home.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,12 +20,12 @@
 #include "memory/recall/remote_meaning.h"
 #include "memory/recall/scope_index.h"
 
-#define FOLLOWED 100    /* sessions at once, by who has little time */
-#define FOLLOWED_MS 150 /* for passages of conversations without vectors */
+#define FOLLOWED 100    /* sessions indexed at once by callers in a hurry */
+#define FOLLOWED_MS 150 /* time for passages of conversations without vectors */
 
 /* ---- every scope ----------------------------------------------------------------------------- */
 
-/* A walk over the scopes of all backends; names: of the files that they have. */
+/* A walk over the scopes of all backends; names: their index files. */
 struct index_walk {
     struct ethos *ethos;
     struct arena arena;
@@ -115,7 +115,7 @@ static void count_sessions(const struct said_room *room, struct recall_scope_rep
     report->bytes += bytes_of(room->index, room->vectors);
 }
 
-/* The memory of a personality, where a model elsewhere is to make vectors of it. */
+/* The memory of a personality, if a remote model must encode it. */
 static int send_scope(struct scope_index *index, uint64_t *sent, struct ethos_error *error)
 {
     struct service_embedder embedder;
@@ -155,7 +155,7 @@ struct folder_walk {
     const struct index_walk *walk;
     int folder;
     bool all;  /* whatever its name */
-    bool said; /* those of conversations alone */
+    bool said; /* only those of conversations */
     int code;
 };
 
@@ -185,7 +185,7 @@ static int remove_file(void *arg, const char *file)
     return ETHOS_OK;
 }
 
-/* All files, or those of scopes that are gone; said: those of conversations. */
+/* All files, or those of deleted scopes; said: those of conversations. */
 static int remove_files(const struct ethos *ethos, const struct index_walk *walk, bool said,
                         struct ethos_error *error)
 {
@@ -205,7 +205,7 @@ static int remove_files(const struct ethos *ethos, const struct index_walk *walk
     return code;
 }
 
-/* All of them in one row, whose texts are sessions. */
+/* All of them in one row, with sessions as texts. */
 static int update_conversations(struct index_walk *walk, struct ethos_error *error)
 {
     struct conversations said = {.ethos = walk->ethos};
@@ -242,7 +242,7 @@ int recall_index_all(struct ethos *ethos, recall_scope_fn *each, void *arg,
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-/* What a question lacked. */
+/* Encodes what a question lacked. */
 static void follow_remote(struct ethos *ethos)
 {
     const char *name;
@@ -267,7 +267,7 @@ void recall_follow(struct ethos *ethos)
     int64_t until = os_monotonic_ms() + FOLLOWED_MS;
     uint64_t encoded = 0;
     for (size_t i = 0; code == ETHOS_OK && i < said.count; i++)
-        if (said.rooms[i].index) // what was brought up to date just now
+        if (said.rooms[i].index) // except what was just updated
             code = said_room_encode(&said, &said.rooms[i], until, &encoded, NULL);
     conversations_release(&said);
     follow_remote(ethos);
@@ -288,10 +288,9 @@ int recall_remove_conversations(struct ethos *ethos, struct ethos_error *error)
 static void report_problem(const struct index_walk *walk, const char *subject, const char *problem,
                            bool fixed)
 {
-    const struct ethos_finding finding = {fixed ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING,
-                                          subject, problem,
-                                          fixed ? "it was removed; the next question makes it anew"
-                                                : "ethos doctor --fix removes it"};
+    const struct ethos_finding finding = {
+        fixed ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, subject, problem,
+        fixed ? "it was removed; the next question rebuilds it" : "ethos doctor --fix removes it"};
     walk->find(walk->arg, &finding);
 }
 
@@ -304,7 +303,7 @@ static void report_index_file(const struct index_walk *walk, const char *scope, 
     report_problem(walk, subject, problem, fixed);
 }
 
-/* Removes the index of a scope, if that is asked for. */
+/* Removes the index of a scope if requested. */
 static void find_damaged(const struct index_walk *walk, const char *scope, const char *problem)
 {
     char name[RECALL_NAME_SIZE];
@@ -320,7 +319,10 @@ static void find_damaged(const struct index_walk *walk, const char *scope, const
     report_index_file(walk, scope, problem, fixed);
 }
 
-/* What means the same is found by files that are installed; that they are missing is told where recall is used. */
+/*
+ * Words with the same meaning need installed files; that they are missing is reported only if
+ * recall is used.
+ */
 static void check_model(const struct index_walk *walk)
 {
     struct recall_model *model = NULL;
@@ -331,16 +333,16 @@ static void check_model(const struct index_walk *walk)
     int code = recall_model_open_installed(&model, &why);
     const struct ethos_finding finding = {
         ETHOS_FINDING_WARNING, RECALL_FOLDER,
-        code == ETHOS_NOTFOUND ? "other words that mean the same are not found: share/ethos/recall "
-                                 "is not installed"
-                               : why.text,
+        code == ETHOS_NOTFOUND
+            ? "words with the same meaning are not found: share/ethos/recall is not installed"
+            : why.text,
         "install ethos with that folder, or: ethos config set recall.meaning off"};
     recall_model_close(model);
     if (code != ETHOS_OK)
         walk->find(walk->arg, &finding);
 }
 
-/* Vectors that are not as they were written: fix removes them alone. */
+/* Vectors that fail their checksum: fix removes only them. */
 static void check_vectors(const struct index_walk *walk, struct scope_index *index)
 {
     char name[RECALL_NAME_SIZE], file[RECALL_NAME_SIZE];
@@ -362,7 +364,7 @@ static void check_vectors(const struct index_walk *walk, struct scope_index *ind
     report_problem(walk, subject, "the vectors are damaged", fixed);
 }
 
-/* A file that is damaged, or knows another text of a file that has not changed since. */
+/* A damaged file, or one that has another text of an unchanged file. */
 static int check_scope(struct index_walk *walk, const char *scope, struct ethos_error *error)
 {
     struct scope_index index = index_of(walk, scope);
@@ -371,14 +373,14 @@ static int check_scope(struct index_walk *walk, const char *scope, struct ethos_
     if (code == ETHOS_CORRUPT)
         find_damaged(walk, scope, "the index is damaged");
     else if (code == ETHOS_OK && !same)
-        find_damaged(walk, scope, "the index does not agree with its texts");
+        find_damaged(walk, scope, "the index does not match its texts");
     else if (code == ETHOS_OK)
         check_vectors(walk, &index);
     scope_index_release(&index);
     return code == ETHOS_CORRUPT ? ETHOS_OK : code;
 }
 
-/* The list of rooms stands for all of their files, which are removed together. */
+/* The list of rooms represents all of their files, which are removed together. */
 static int check_conversations(const struct index_walk *walk, struct ethos_error *error)
 {
     struct conversations said = {.ethos = walk->ethos};
@@ -391,7 +393,7 @@ static int check_conversations(const struct index_walk *walk, struct ethos_error
         fixed = recall_remove_conversations(walk->ethos, NULL) == ETHOS_OK;
     report_problem(walk, RECALL_FOLDER "/" RECALL_ROOMS,
                    code == ETHOS_CORRUPT ? "the index of conversations is damaged"
-                                         : "the index of conversations does not agree with them",
+                                         : "the index of conversations does not match them",
                    fixed);
     return ETHOS_OK;
 }

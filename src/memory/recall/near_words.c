@@ -1,5 +1,5 @@
 /*
- * near_words.c: walking through the stems of images for those that somebody may have meant.
+ * near_words.c: finds stems in the indexes that are similar to unknown words of a question.
  */
 #include "memory/recall/near_words.h"
 
@@ -11,7 +11,7 @@
 #include "core/search/stem_english.h"
 #include "core/search/words.h"
 
-#define MOST_WORDS 8 /* of a question that are looked for */
+#define MOST_WORDS 8 /* words of a question that are searched */
 
 /* The best so far, in order. */
 struct near {
@@ -30,7 +30,7 @@ struct question_walk {
     unsigned looked_for;
 };
 
-/* Whether one letter more, less, other, or two that changed places, make one word of the other. */
+/* Whether the words differ by one letter more, less or replaced, or two that are swapped. */
 static bool is_one_off(struct ethos_view a, struct ethos_view b)
 {
     size_t same = 0, end = 0;
@@ -88,7 +88,7 @@ static bool is_known(const struct question_walk *walk, struct ethos_view stem)
     return false;
 }
 
-/* A word is looked for as it is, as the start of longer ones, and as its stem. */
+/* A word is searched as it is, as the prefix of longer ones, and as its stem. */
 static int add_question_word(void *arg, const struct word *word)
 {
     struct question_walk *walk = arg;

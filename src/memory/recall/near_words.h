@@ -1,5 +1,5 @@
 /*
- * near_words.h: words of a question that no text has, and those that are near to them.
+ * near_words.h: replaces unknown words of a question by similar ones.
  */
 #ifndef ETHOS_MEMORY_RECALL_NEAR_WORDS_H
 #define ETHOS_MEMORY_RECALL_NEAR_WORDS_H
@@ -9,8 +9,9 @@
 struct str;
 
 /*
- * Appends to the question, for each word of it that no image has, up to NEAR_WORDS that begin with it or differ from
- * it by one letter, the most frequent ones. A word of fewer than NEAR_LETTERS has only those that begin so.
+ * Appends to the question, for each word that is in no image, up to NEAR_WORDS that begin with it
+ * or differ by one letter, the most frequent ones. For a word of fewer than NEAR_LETTERS only those
+ * that begin with it.
  */
 #define NEAR_WORDS 4
 #define NEAR_LETTERS 5

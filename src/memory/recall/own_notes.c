@@ -1,5 +1,6 @@
 /*
- * own_notes.c: notes to an image without their titles, hooks to questions.
+ * own_notes.c: measures recall on a person's own notes: indexes them without titles, and asks their
+ * hooks.
  */
 #include "memory/recall/own_notes.h"
 
@@ -30,9 +31,9 @@ struct measuring {
     struct recall_model *model;    /* or NULL */
     struct vector_builder vectors; /* with a model */
     struct arena arena;
-    const char **questions; /* by note */
+    const char **questions; /* number by note */
     size_t count, room;
-    uint32_t *notes; /* by document */
+    uint32_t *notes; /* number by document */
     size_t documents, document_room;
     struct ethos_error *error;
 };
@@ -67,7 +68,7 @@ static int add_measured_unit(void *arg, const struct text_unit *unit)
     return code ? code : recall_builder_unit(self->builder, &row, self->error);
 }
 
-/* Its description, else its title, which its file name may be made of. */
+/* Its description, else its title, from which its file name may be made. */
 static int add_note_question(struct measuring *self, const char *key, struct ethos_view text)
 {
     static const struct text_date none = {0};
@@ -126,13 +127,13 @@ static uint32_t note_number_of(const struct measuring *self, const struct image 
     return self->notes[document];
 }
 
-/* As in everyday recall. */
+/* As in normal recall. */
 static bool is_found(const struct ranker_hit *hit)
 {
     return hit->window > 0 || hit->meaning >= RANKER_LEAST_MEANING;
 }
 
-/* The place of a note among the notes that were found; 0: it was not. */
+/* The rank of a note among the notes found; 0: not found. */
 static size_t find_note_rank(const struct measuring *self, const struct image *image,
                              const struct ranker_hit *hits, size_t count, uint32_t wanted)
 {

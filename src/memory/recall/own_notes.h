@@ -1,8 +1,8 @@
 /*
- * own_notes.h: how well recall finds a person's own notes.
+ * own_notes.h: measures how well recall finds a person's own notes.
  *
- * The hook of each note, or its title, is a question, and the note the answer. Titles and hooks are not searched, so
- * what is found is found by the text alone.
+ * The hook of each note, or its title, is the question, and the note the answer. Titles and hooks
+ * are not indexed, so that only the text can match.
  */
 #ifndef ETHOS_MEMORY_RECALL_OWN_NOTES_H
 #define ETHOS_MEMORY_RECALL_OWN_NOTES_H
@@ -11,7 +11,7 @@
 
 #include "recall/measure.h"
 
-/* Of the notes that the turn sees. Those that cannot be read are left out. */
+/* Measures the notes that the turn sees. Unreadable ones are left out. */
 int recall_own_notes(struct ethos_turn *turn, struct recall_measure *out,
                      struct ethos_error *error);
 

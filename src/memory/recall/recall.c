@@ -1,5 +1,5 @@
 /*
- * recall.c: asking the indexes of all scopes at once.
+ * recall.c: searches the indexes of all scopes at once.
  */
 #include "memory/recall/recall.h"
 
@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/system/log.h"
 #include "base/system/os.h"
 #include "base/text/single_line.h"
@@ -31,21 +32,21 @@
 #include "memory/scope_router.h"
 #include "memory/sessions/lookup.h"
 
-#define ROUNDS 3 /* after which a text that changes all the time is left out */
+#define ROUNDS 3 /* attempts before a constantly changing text is left out */
 #define DAY_MS 86400000
-#define LEAST_NEAR 0.3 /* cosine of words that mean something like each other */
+#define LEAST_NEAR 0.3 /* cosine of words with related meanings */
 
 struct searched_scope {
     struct scope_index index;
     struct said_room *room; /* conversations; NULL: texts */
-    bool notes_only;        /* its other files are the memory of others */
+    bool notes_only;        /* its other files are memory of other scopes */
     bool ready;
 };
 
-/* A text that holds hits. */
+/* A text with hits. */
 struct cached_read {
     const struct searched_scope *scope;
-    struct ethos_view key, text; /* text.data NULL: it is not there */
+    struct ethos_view key, text; /* text.data NULL: it does not exist */
 };
 
 struct recall_question {
@@ -53,15 +54,15 @@ struct recall_question {
     const struct recall_ask *ask;
     struct recall_report *report;
     struct arena arena;
-    struct shown_decisions decisions; /* lines that the owner allows to be shown */
+    struct shown_decisions decisions; /* lines that the owner allows */
     struct searched_scope *scopes;
     size_t scope_count, scope_room;
     struct conversations said;
     struct snowball *languages; /* or NULL */
     struct sessions_person person;
-    struct str question;           /* with words that are near to unknown ones */
-    struct str folders;            /* whose conversations are searched; empty: all */
-    char session[ETHOS_UUID_SIZE]; /* in which is asked; "": none that is known */
+    struct str question;           /* with words similar to unknown ones */
+    struct str folders;            /* folders whose conversations are searched; empty: all */
+    char session[ETHOS_UUID_SIZE]; /* the session of the caller; "": unknown */
     /* of this round */
     struct arena round;
     struct image *images;
@@ -74,7 +75,7 @@ struct recall_question {
     struct recall_hit *hits;
     struct ranker_hit *ranked;
     size_t hit_count;
-    bool stale; /* a text was not as it is indexed */
+    bool stale; /* a text differed from its index */
     int64_t encode_until_ms;
 };
 
@@ -99,12 +100,12 @@ static int add_context(struct recall_question *self)
 {
     const struct ethos_context *context = &self->turn->context;
     bool global = !self->turn->no_global && strcmp(context->memory_scope, "global") != 0;
-    int code = add_searched_scope(self, context->memory_scope, false);
-    if (code == ETHOS_OK && strcmp(context->user_scope, context->memory_scope) != 0)
-        code = add_searched_scope(self, context->user_scope, false);
-    if (code == ETHOS_OK && context->workspace_scope)
-        code = add_searched_scope(self, context->workspace_scope, false);
-    return code == ETHOS_OK && global ? add_searched_scope(self, "global", true) : code;
+    TRY(add_searched_scope(self, context->memory_scope, false));
+    if (strcmp(context->user_scope, context->memory_scope) != 0)
+        TRY(add_searched_scope(self, context->user_scope, false));
+    if (context->workspace_scope)
+        TRY(add_searched_scope(self, context->workspace_scope, false));
+    return global ? add_searched_scope(self, "global", true) : ETHOS_OK;
 }
 
 static int add_workspace(void *arg, const char *scope)
@@ -148,13 +149,13 @@ static int find_scopes(struct recall_question *self, struct ethos_error *error)
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-/* One that cannot be searched does not hide the others; when none can, that is the failure. */
+/* A scope that cannot be searched does not hide the others; if none can, that is the failure. */
 static int update_indexes(struct recall_question *self, struct ethos_error *error)
 {
     size_t ready = 0;
     struct ethos_error why;
     self->report->unreadable = 0;
-    // decisions that cannot be read allow nothing
+    // unreadable decisions allow nothing
     if (shown_file_read(self->turn->ethos, NULL, &self->arena, &self->decisions, &why) ==
         ETHOS_NOMEM)
         return err_nomem(error);
@@ -186,7 +187,7 @@ static int update_indexes(struct recall_question *self, struct ethos_error *erro
 
 /* ---- whose conversations --------------------------------------------------------------------- */
 
-/* The folders of the project. *out_none: in none, nothing is found. */
+/* The folders of the project. *out_none: no folder, nothing is found. */
 static int find_folders(struct recall_question *self, bool *out_none, struct ethos_error *error)
 {
     const struct config *home;
@@ -202,7 +203,7 @@ static int find_folders(struct recall_question *self, bool *out_none, struct eth
     return folder ? sessions_project(self->turn, folder, &self->folders, error) : ETHOS_OK;
 }
 
-/* Conversations that cannot be searched do not hide the texts. */
+/* A failure of conversations does not hide the texts. */
 static int find_conversations(struct recall_question *self, struct ethos_error *error)
 {
     struct ethos_turn *turn = self->turn;
@@ -235,7 +236,7 @@ static bool is_room_wanted(const struct recall_question *self, const struct said
            form_within(self->folders.size > 0 ? self->folders.data : NULL, room->folder);
 }
 
-/* One that cannot be opened does not hide the others. */
+/* An index that cannot be opened does not hide the others. */
 static int list_rooms(struct recall_question *self)
 {
     struct conversations *said = &self->said;
@@ -279,8 +280,10 @@ static bool is_key_selected(const struct recall_question *self, struct ethos_vie
     return self->ask->keys == NULL;
 }
 
-/* Not searched: of a scope of which notes alone are, the other files; archives, if so asked; the conversation in which
- * is asked. */
+/*
+ * Excluded: in a scope searched for notes only, other files; archives, if requested; the session of
+ * the caller.
+ */
 static bool is_hidden(const struct recall_question *self, const struct searched_scope *scope,
                       const struct image *image, uint32_t document)
 {
@@ -337,7 +340,7 @@ static int list_images(struct recall_question *self)
     return code;
 }
 
-/* The vectors of an image; none of an index that was made with another model. */
+/* The vectors of an image; none if another model made the index. */
 static int find_vectors(struct recall_question *self, size_t i, const struct recall_model *model,
                         struct image_vectors *out)
 {
@@ -356,7 +359,7 @@ static int find_vectors(struct recall_question *self, size_t i, const struct rec
 static const struct image_document *find_document(const struct image *image, uint32_t unit,
                                                   uint32_t *out_number);
 
-/* Whether only passages that are not searched lack one, whose cosine becomes 0. */
+/* Whether the only passages without a cosine are excluded ones, which then get 0. */
 static bool has_all(const struct image *image, const struct vectors *piece, float *cosines)
 {
     for (uint32_t i = 0; i < piece->count; i++) {
@@ -371,7 +374,10 @@ static bool has_all(const struct image *image, const struct vectors *piece, floa
     return true;
 }
 
-/* The cosines of one image with the question, as a model elsewhere has them; *out_all false: not of all passages. */
+/*
+ * The cosines of one image with the question from the remote model; *out_all false: some passages
+ * have none.
+ */
 static int compare_image(struct recall_question *self, const struct remote_file *file,
                          const struct service_vectors *question, const struct image *image,
                          struct image_vectors *vectors, bool *out_all)
@@ -395,7 +401,7 @@ static int compare_image(struct recall_question *self, const struct remote_file 
     return pieces ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* Takes the place of the vectors where it is complete. */
+/* Replaces the local vectors if it is complete. */
 static int compare_remote(struct recall_question *self, struct image_vectors *vectors)
 {
     struct ethos *ethos = self->turn->ethos;
@@ -465,7 +471,7 @@ static int64_t date_ms(uint32_t date)
     return clock_parse(view_str(text), 0, false, &ms, NULL) ? ms : -1;
 }
 
-/* What the text states, else the last change of its file. */
+/* The date in the text, else the last change of its file. */
 static int64_t time_of(const struct image *image, uint32_t unit)
 {
     uint32_t document, date = image->units[unit].date;
@@ -473,7 +479,7 @@ static int64_t time_of(const struct image *image, uint32_t unit)
     return stated >= 0 ? stated : find_document(image, unit, &document)->time_ms;
 }
 
-/* A date is the whole of its day. */
+/* A date covers its whole day. */
 static bool is_recent(void *arg, uint32_t image, uint32_t unit)
 {
     const struct recall_question *self = arg;
@@ -484,7 +490,7 @@ static bool is_recent(void *arg, uint32_t image, uint32_t unit)
 
 /* ---- reading hits ---------------------------------------------------------------------------- */
 
-/* The text of a hit as it is now; data NULL when there is none. */
+/* The current text of a hit; data NULL if there is none. */
 static int read_hit_text(struct recall_question *self, const struct searched_scope *scope,
                          struct ethos_view key, const struct image_document *indexed,
                          struct ethos_view *out)
@@ -549,16 +555,16 @@ static struct ethos_view choose_passage(struct ethos_view unit, struct matched_w
     return text;
 }
 
-/* What a hit is made of: where its text stands, and that. */
+/* A hit and its text. */
 struct found_unit {
     const struct searched_scope *scope;
     const struct image *image;
     uint32_t unit, document;
-    struct ethos_view text, whole; /* text.data NULL: it is not what was indexed any more */
+    struct ethos_view text, whole; /* text.data NULL: it differs from what was indexed */
     struct said_message *said;     /* or NULL */
 };
 
-/* Whether a message is of the conversation in which is asked. */
+/* Whether a message is in the session of the caller. */
 static bool is_asking(const struct recall_question *self, const struct said_message *said)
 {
     const char *session = self->turn->context.session;
@@ -592,7 +598,7 @@ static int find_message(struct recall_question *self, struct found_unit *out)
     return ETHOS_OK;
 }
 
-/* The whole lines that a part of a text stands in. */
+/* The whole lines around a part of a text. */
 static struct ethos_view lines_around(struct ethos_view text, struct ethos_view part)
 {
     const char *end = text.data + text.size, *stop = part.data + part.size;
@@ -603,13 +609,13 @@ static struct ethos_view lines_around(struct ethos_view text, struct ethos_view 
 }
 
 /*
- * The text of a unit, once more without the rest of its file: numbers alone do not tell that a text is the one that
- * was scanned.
+ * Scans the text of a unit again without the rest of its file: numbers alone do not prove that it
+ * is the scanned text.
  */
 static int extract_unit(const struct scope_index *index, struct ethos_view text,
                         struct ethos_view unit, struct ethos_view *out)
 {
-    struct str safe;
+    CLEANUP_STR struct str safe;
     str_init(&safe, SIZE_MAX);
     bool clean = scan_visible(unit, &safe).data == unit.data;
     if (!clean && index->shown.count > 0) {
@@ -618,21 +624,17 @@ static int extract_unit(const struct scope_index *index, struct ethos_view text,
     }
     if (clean)
         *out = unit;
-    int code = str_code(&safe) ? ETHOS_NOMEM : ETHOS_OK;
-    str_release(&safe);
-    return code;
+    return str_code(&safe) ? ETHOS_NOMEM : ETHOS_OK;
 }
 
-/* Whether the text of a unit is still the one that was indexed; its text as it is. */
+/* Whether the text of a unit is still what was indexed; returns the current text. */
 static int find_unit(struct recall_question *self, struct found_unit *out)
 {
     const struct image_unit *unit = &out->image->units[out->unit];
     struct ethos_view key = image_document_name(out->image, out->document), text;
     if (out->scope->room)
         return find_message(self, out);
-    int code = read_hit_text(self, out->scope, key, &out->image->documents[out->document], &text);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_hit_text(self, out->scope, key, &out->image->documents[out->document], &text));
     out->whole = text;
     if (text.data && (uint64_t)unit->offset + unit->size <= text.size &&
         IMAGE_CHECK(view_of(text.data + unit->offset, unit->size)) == unit->check)
@@ -655,7 +657,7 @@ static bool has_same_text(const struct recall_question *self, struct ethos_view 
 struct near_walk {
     const struct word_table *table;
     struct matched_words *words;
-    uint32_t rows[MATCHED_WORDS_MAX]; /* of those that the text does not have; 0: not looked for */
+    uint32_t rows[MATCHED_WORDS_MAX]; /* of words that the text lacks; 0: not searched */
 };
 
 static int compare_near(void *arg, const struct word *word)
@@ -676,7 +678,7 @@ static int compare_near(void *arg, const struct word *word)
     return 0;
 }
 
-/* For the words that the passage does not have, those of it that mean something like them. */
+/* For words that the passage lacks, finds related words in it. */
 static void find_near(const struct recall_question *self, struct ethos_view passage,
                       struct matched_words *words)
 {
@@ -737,7 +739,7 @@ static int add_ranked_hit(struct recall_question *self, const struct ranker_hit 
 
 /* ---- languages ------------------------------------------------------------------------------- */
 
-/* A setting that is wrong is said, and English is left. */
+/* A wrong setting is reported, and English is used. */
 static int open_languages(struct recall_question *self, struct ethos_error *error)
 {
     const struct config *home;
@@ -761,7 +763,7 @@ static bool is_index_line(const struct recall_hit *hit)
     return strcmp(hit->key, NOTES_INDEX) == 0 && index_line(line_first(hit->text), &entry);
 }
 
-/* Whether a hit is the line of an index whose note is a hit itself. */
+/* Whether a hit is the index line of a note that is a hit itself. */
 static bool leads_to_hit(const struct recall_question *self, const struct recall_hit *hit)
 {
     struct index_entry entry;
@@ -825,7 +827,7 @@ static int read_question(struct recall_question *self)
     return near_words_add(self->images, self->image_count, self->ask->question, &self->question);
 }
 
-/* Who searches does not find what only stands beside a word, or means the same. */
+/* A text search does not return hits that are only adjacent or related. */
 static bool is_hit(const struct recall_question *self, const struct ranker_hit *ranked)
 {
     if (self->ask->words)
@@ -837,9 +839,7 @@ static int run_round(struct recall_question *self, struct ethos_error *error)
 {
     size_t count = 0, most = self->ask->limit;
     begin_round(self);
-    int code = list_images(self) || read_question(self) ? err_nomem(error) : ETHOS_OK;
-    if (code != ETHOS_OK)
-        return code;
+    TRY(list_images(self) || read_question(self) ? err_nomem(error) : ETHOS_OK);
     const struct ranker_scope scope = {.images = self->images,
                                        .count = self->image_count,
                                        .want = self->ask->since_ms ? is_recent : NULL,
@@ -853,8 +853,8 @@ static int run_round(struct recall_question *self, struct ethos_error *error)
     self->hits = arena_array(&self->round, RANKER_MAX_HITS, sizeof *self->hits);
     if (!self->ranked || !self->hits)
         return err_nomem(error);
-    code = ranker_rank(&scope, str_view(&self->question), RANKER_MAX_HITS, self->ranked, &count,
-                       error);
+    int code = ranker_rank(&scope, str_view(&self->question), RANKER_MAX_HITS, self->ranked, &count,
+                           error);
     for (size_t i = 0, tried = 0; code == ETHOS_OK && i < count && tried < most; i++) {
         if (!is_hit(self, &self->ranked[i]))
             continue;

@@ -1,5 +1,5 @@
 /*
- * remote_client_none.c: for programs without a client of models.
+ * remote_client_none.c: stub for programs without a client for remote models.
  */
 #include "memory/recall/remote_meaning.h"
 

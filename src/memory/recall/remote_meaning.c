@@ -1,8 +1,8 @@
 /*
- * remote_meaning.c: vectors of another machine, beside an index.
+ * remote_meaning.c: vectors of a remote embedding model, stored beside an index.
  *
- *     "ethemb1\0", model (8 bytes), dimension (8 bytes), then for each passage the hash of its text (8 bytes) and its
- *     vector (a signed byte for each number, 127 for 1), in the order of the hashes
+ *     "ethemb1\0", model (8 bytes), dimension (8 bytes), then for each passage the hash of its text
+ *     (8 bytes) and its vector (one signed byte per number, 127 for 1), sorted by hash
  */
 #include "memory/recall/remote_meaning.h"
 
@@ -31,7 +31,7 @@
 #define MAX_FILE ((size_t)1 << 30)
 #define MAX_DIMENSION 8192
 #define BATCH 32            /* texts of one request */
-#define BATCH_WAIT_MS 30000 /* for its answer */
+#define BATCH_WAIT_MS 30000 /* timeout for its answer */
 #define QUESTION_WAIT_MS 1500
 
 bool remote_meaning_is_here(void)
@@ -39,7 +39,7 @@ bool remote_meaning_is_here(void)
     return remote_client_builtin != NULL;
 }
 
-/* Of all threads of a program: a question must not fill the log. Whether it was so before. */
+/* For all threads of a program: a question must not fill the log. Returns the previous state. */
 static bool set_outage_reported(struct ethos *ethos, bool told)
 {
     bool before = ethos->remote_told;
@@ -58,12 +58,12 @@ bool remote_meaning_may(struct ethos *ethos, const struct service_embedder *embe
     return embedder->consent;
 }
 
-/* Once until it works again. */
+/* Once, until it works again. */
 static void report_outage(struct ethos *ethos, const struct ethos_error *why)
 {
     if (!set_outage_reported(ethos, true))
         log_line(ethos->host, ETHOS_LOG_WARN,
-                 "memory.options.embedder: %s; recall goes on without it", why->text);
+                 "memory.options.embedder: %s; recall continues without it", why->text);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static uint64_t number_at(const char *at)
     return number;
 }
 
-/* Whether the bytes are what such a file has; else it counts as none. */
+/* Whether the bytes are a valid file; otherwise it counts as empty. */
 static bool read_head(struct remote_file *self, uint64_t model)
 {
     const struct str *text = &self->text;
@@ -148,7 +148,7 @@ void remote_file_close(struct remote_file *self)
     free(self);
 }
 
-/* NULL: it is not known. */
+/* NULL: unknown. */
 static const int8_t *find_remote_vector(const struct remote_file *self, uint64_t hash)
 {
     size_t low = 0, high = self->count;
@@ -180,14 +180,14 @@ bool remote_file_compare(const struct remote_file *self, const struct service_ve
         const int8_t *row = find_remote_vector(self, passages->hashes[i]);
         cosines[i] = row                   ? dot_product(question->values, row, self->dimension)
                      : passages->hashes[i] ? REMOTE_NONE
-                                           : 0; // a heading, or a text that is gone
+                                           : 0; // a heading, or a deleted text
     }
     return self->dimension == question->dimension;
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* A passage of the index, and its text until it has a vector. */
+/* A passage of the index, and its text until it is encoded. */
 struct passage {
     uint64_t hash;
     struct ethos_view text;
@@ -242,7 +242,7 @@ static int add_document_passages(struct filling *self, const struct image *image
             code = passages_each(self->unit, add_passage_to_fill, self);
     }
     scope_text_release(self->index->ethos, &text);
-    return code == ETHOS_NOMEM ? code : ETHOS_OK; // a text that cannot be read is another time's
+    return code == ETHOS_NOMEM ? code : ETHOS_OK; // an unreadable text is tried again later
 }
 
 static int list_passages(struct filling *self)
@@ -271,7 +271,7 @@ static int pack_vector(struct filling *self, const struct service_vectors *made,
     return ETHOS_OK;
 }
 
-/* ETHOS_MODEL: the server answers not, or other vectors than before. */
+/* ETHOS_MODEL: the server does not answer, or the vectors do not match. */
 static int send_batch(struct filling *self, struct passage **batch, size_t count,
                       struct ethos_error *error)
 {
@@ -282,7 +282,7 @@ static int send_batch(struct filling *self, struct passage **batch, size_t count
     int code = remote_client_builtin->embed(self->index->ethos, self->embedder, texts, count,
                                             BATCH_WAIT_MS, &made, error);
     if (code == ETHOS_OK && self->dimension && made.dimension != self->dimension)
-        code = err_set(error, ETHOS_MODEL, "vectors have another dimension than those before");
+        code = err_set(error, ETHOS_MODEL, "the vectors have another dimension than before");
     for (size_t i = 0; code == ETHOS_OK && i < count; i++)
         code = pack_vector(self, &made, i, batch[i]);
     if (code == ETHOS_OK)
@@ -332,7 +332,7 @@ static int write_remote_file(struct filling *self, struct str *out)
     return str_code(out);
 }
 
-/* What cannot be written is sent another time. */
+/* What cannot be written is sent again later. */
 static void save_remote_file(struct filling *self, const char *index)
 {
     char name[RECALL_NAME_SIZE];
@@ -370,7 +370,7 @@ int remote_meaning_fill(struct scope_index *index, const struct service_embedder
     if (code == ETHOS_OK)
         code = send_all(&self, out_sent, &why);
     if (code == ETHOS_OK)
-        set_outage_reported(index->ethos, false); // what fails from now on is said again
+        set_outage_reported(index->ethos, false); // new failures are reported again
     else if (code != ETHOS_NOMEM)
         report_outage(index->ethos, &why);
     if (code != ETHOS_NOMEM && (*out_sent > 0 || before != self.count))

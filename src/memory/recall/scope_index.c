@@ -1,5 +1,6 @@
 /*
- * scope_index.c: listing the texts of a scope, comparing them with its index, indexing what changed.
+ * scope_index.c: lists the texts of a scope, compares them with its index, and indexes what
+ * changed.
  */
 #include "memory/recall/scope_index.h"
 
@@ -22,16 +23,16 @@
 #include "memory/recall/text_index.h"
 #include "memory/recall/vector_fill.h"
 
-#define SETTLED_MS 50 /* a directory that changed later may change again at the same time */
+#define SETTLED_MS 50 /* a directory with a newer mtime may change again at the same time */
 
-/* A text, and where the index has it: documents one behind the other. */
+/* A text, and its consecutive documents in the index. */
 struct indexed_text {
     const char *key;
     uint64_t bytes, stamp;
     int64_t time_ms;
     size_t frame;
-    uint32_t document, documents; /* documents 0: nowhere */
-    bool build;                   /* to be indexed */
+    uint32_t document, documents; /* documents 0: not indexed */
+    bool build;                   /* must be indexed */
 };
 
 struct index_update {
@@ -68,7 +69,10 @@ uint64_t scope_text_version(struct ethos_view visible)
     return hash_mix(0, visible);
 }
 
-/* What a model may read of a text. The decisions of the owner are asked where something was found. */
+/*
+ * The part of a text that models may read. The owner's decisions are applied where the scanner
+ * found something.
+ */
 static struct ethos_view make_visible_text(const struct scope_index *self, struct scope_text *text)
 {
     struct ethos_view raw = raw_view(text), visible = scan_visible(raw, &text->safe);
@@ -81,19 +85,16 @@ static int read_raw(const struct scope_index *self, const char *key, struct scop
                     struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, 0};
-    int code = self->provider->ops->read(self->provider, self->scope, key, &whole, &text->raw,
-                                         error);
-    if (code == ETHOS_OK && text->raw.total > text->raw.size)
-        code = err_set(error, ETHOS_LIMIT, "%s: too large to be searched", key);
-    return code;
+    TRY(self->provider->ops->read(self->provider, self->scope, key, &whole, &text->raw, error));
+    return text->raw.total > text->raw.size
+               ? err_set(error, ETHOS_LIMIT, "%s: too large to be searched", key)
+               : ETHOS_OK;
 }
 
 int scope_index_read(const struct scope_index *self, const char *key, struct scope_text *text,
                      struct ethos_view *out, struct ethos_error *error)
 {
-    int code = read_raw(self, key, text, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_raw(self, key, text, error));
     *out = make_visible_text(self, text);
     return str_code(&text->safe) ? err_nomem(error) : ETHOS_OK;
 }
@@ -104,9 +105,7 @@ int scope_index_read_again(const struct scope_index *self, const char *key,
 {
     if (indexed->mark != scan_edition())
         return scope_index_read(self, key, text, out, error);
-    int code = read_raw(self, key, text, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_raw(self, key, text, error));
     *out = raw_view(text);
     text->found = false;
     if (scope_text_version(*out) != indexed->version)
@@ -117,8 +116,8 @@ int scope_index_read_again(const struct scope_index *self, const char *key,
 /* ---- listing --------------------------------------------------------------------------------- */
 
 /*
- * A number that is neither 0 nor INDEX_GONE; 0 where the time is unknown. Another one when the owner allows other
- * lines, so that every text is read again then.
+ * A stamp that is neither 0 nor INDEX_GONE; 0 if the time is unknown. It changes with the lines
+ * that the owner allows, so that every text is then read again.
  */
 static uint64_t make_stamp(const struct scope_index *self, uint64_t bytes, int64_t time_ms)
 {
@@ -153,11 +152,11 @@ static int add_listed(void *arg, const struct ethos_entry *entry)
                : ETHOS_OK;
 }
 
-/* A text that cannot be read does not hide the others, and is not hidden itself. */
+/* An unreadable text does not hide the others, and is reported. */
 static int skip_unreadable(struct scope_index *self, int code, const struct ethos_error *why)
 {
     if (code == ETHOS_OK || code == ETHOS_NOMEM || code == ETHOS_NOTFOUND)
-        return code == ETHOS_NOMEM ? code : ETHOS_OK; // it went meanwhile
+        return code == ETHOS_NOMEM ? code : ETHOS_OK; // deleted meanwhile
     self->unreadable++;
     if (self->code == ETHOS_OK) {
         self->code = code;
@@ -166,7 +165,7 @@ static int skip_unreadable(struct scope_index *self, int code, const struct etho
     return ETHOS_OK;
 }
 
-/* The archive is not listed; reading its end tells whether it changed. */
+/* The archive is not listed; reading its end shows whether it changed. */
 static int add_archive(struct index_update *job)
 {
     static const struct ethos_read_how end = {1, 0};
@@ -199,7 +198,10 @@ static int list_texts(struct index_update *job, struct ethos_error *error)
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-/* The time of the scope's directory, where its texts are files; 0 when it may change again without showing. */
+/*
+ * The mtime of the scope's directory, if its texts are files; 0 if it may change again without
+ * notice.
+ */
 static uint64_t directory_stamp(const struct scope_index *self)
 {
     char path[PATH_MAX];
@@ -253,7 +255,7 @@ static void restamp_text(struct index_update *job, const struct indexed_text *en
     job->changed = true;
 }
 
-/* Of a text that stands in two frames, which a writer that died leaves, the later one counts. */
+/* For a text in two frames, as a killed writer leaves it, the later one counts. */
 static void place_document(struct index_update *job, size_t frame, uint32_t document,
                            struct ethos_view name)
 {
@@ -284,7 +286,7 @@ static void place_documents(struct index_update *job)
                 place_document(job, i, d, image_document_name(&frames[i].image, d));
 }
 
-/* Whether the content of a text is not that which is indexed; one that cannot be read is left out. */
+/* Whether the content of a text differs from what was indexed; unreadable ones are left out. */
 static int compare_text(struct index_update *job, struct indexed_text *entry,
                         struct scope_text *text)
 {
@@ -326,7 +328,7 @@ static int compare_texts(struct index_update *job)
 
 /* ---- indexing -------------------------------------------------------------------------------- */
 
-/* Older texts stand first, as ranking takes units to be in order of time. */
+/* Oldest first, as ranking takes units to be in order of time. */
 static int compare_times(const void *a, const void *b)
 {
     const struct indexed_text *x = *(const struct indexed_text *const *)a,
@@ -336,7 +338,7 @@ static int compare_times(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
-/* The texts to index in a frame that takes the place of those from `from` on. */
+/* The texts to index in a frame that replaces those from `from` on. */
 static size_t choose_texts(struct index_update *job, size_t from, const struct indexed_text **out)
 {
     size_t count = 0;
@@ -362,7 +364,7 @@ static int index_texts(struct index_update *job, const struct indexed_text *cons
         code = scope_index_read(job->self, entries[i]->key, &text, &visible, &why);
         if (code != ETHOS_OK) {
             code = skip_unreadable(job->self, code, &why) ? err_nomem(error) : ETHOS_OK;
-            continue; // another time
+            continue; // later
         }
         const struct text_source source = {.key = entries[i]->key,
                                            .version = scope_text_version(visible),
@@ -408,7 +410,7 @@ static int append_index_frame(struct index_update *job, struct ethos_error *erro
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Opens the index; a damaged one counts as none. */
+/* Opens the index; a damaged one counts as empty. */
 static int open_index(struct scope_index *self, struct ethos_error *error)
 {
     char name[RECALL_NAME_SIZE];
@@ -418,7 +420,7 @@ static int open_index(struct scope_index *self, struct ethos_error *error)
     self->index = NULL;
     int code = recall_folder_index(self->ethos, folder, name, &self->index, error);
     if (code == ETHOS_CORRUPT) {
-        log_line(self->ethos->host, ETHOS_LOG_WARN, "recall/%s was damaged and is made anew", name);
+        log_line(self->ethos->host, ETHOS_LOG_WARN, "recall/%s was damaged; it is rebuilt", name);
         self->damaged = true;
         code = recall_folder_index(self->ethos, -1, name, &self->index, error);
     }
@@ -447,17 +449,15 @@ static void save_index(struct index_update *job)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Compares again: what was placed before belongs to an index that was closed. */
+/* Compares again: earlier results belong to an index that was closed. */
 static int compare_anew(struct index_update *job, struct ethos_error *error)
 {
     for (size_t i = 0; i < job->count; i++) {
         job->entries[i].documents = 0;
         job->entries[i].build = false;
     }
-    int code = open_index(job->self, error);
-    if (code == ETHOS_OK && compare_texts(job) != ETHOS_OK)
-        code = err_nomem(error);
-    return code;
+    TRY(open_index(job->self, error));
+    return compare_texts(job) != ETHOS_OK ? err_nomem(error) : ETHOS_OK;
 }
 
 static bool has_work(const struct index_update *job)
@@ -493,11 +493,11 @@ static int update_index(struct index_update *job, struct ethos_error *error)
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
-/* The text that was read last. */
+/* The last text that was read. */
 struct unit_reader {
     const struct scope_index *self;
     struct scope_text text;
-    struct ethos_view visible; /* data NULL: it cannot be read */
+    struct ethos_view visible; /* data NULL: unreadable */
     char key[ETHOS_MAX_KEY + 1];
 };
 
@@ -552,7 +552,7 @@ int scope_index_open_vectors(struct scope_index *self, struct ethos_error *error
     return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
 }
 
-/* What means the same is a help: without it words are found. */
+/* Vectors are optional: without them words are found. */
 static int encode_new(struct scope_index *self, struct ethos_error *error)
 {
     struct ethos_error why;
@@ -583,7 +583,7 @@ static int choose_shown(struct scope_index *self, const struct shown_decisions *
     return rows ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* Decisions that cannot be read allow nothing. */
+/* Unreadable decisions allow nothing. */
 static int read_decisions(struct scope_index *self)
 {
     struct shown_decisions own;
@@ -628,7 +628,7 @@ int scope_index_catch_up(struct scope_index *self, bool quick, struct ethos_erro
     return code ? code : encode_new(self, error);
 }
 
-/* Whether a document is of the text as it is, or of one that has another time. */
+/* Whether a document belongs to the current text, or to one with another time. */
 static int verify_document(const struct scope_index *self, const struct recall_frame *frame,
                            uint32_t document, struct scope_text *text, bool *out_same)
 {

@@ -1,11 +1,12 @@
 /*
- * text_index.c: what of a text is found, and what it is called.
+ * text_index.c: turns a text of memory into documents and units of an index.
  */
 #include "memory/recall/text_index.h"
 
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/view.h"
 #include "core/formats/text_units.h"
 #include "core/memory/archive_blocks.h"
@@ -13,14 +14,14 @@
 #include "memory/notes/list.h"
 #include "memory/recall/scope_index.h"
 
-/* What is written down counts as said by the user: they own it. */
+/* Texts of memory count as said by the user, who owns them. */
 #define SPEAKER VIEW("user")
 
 /* A text that is being added. */
 struct adding {
     struct text_index *index;
     const struct text_source *source;
-    size_t start; /* of the part that is read, in the text */
+    size_t start; /* offset of the current part in the text */
     struct ethos_error *error;
 };
 
@@ -75,12 +76,12 @@ static int add_text_part(struct adding *adding, struct ethos_view text, struct e
     return text_units_each(part, above, date, add_text_unit, adding);
 }
 
-/* The title, the description and the type stand above everything. */
+/* Title, description and type become headings above everything. */
 static int add_note_text(struct adding *adding, struct ethos_view text)
 {
     struct note note;
     struct text_date date;
-    struct str above;
+    CLEANUP_STR struct str above;
     note_parse(text, &note);
     str_init(&above, SIZE_MAX);
     note_title(&note, adding->source->key, &above);
@@ -88,13 +89,11 @@ static int add_note_text(struct adding *adding, struct ethos_view text)
     note_value(note.description, &above);
     if (!text_date_find(note.verified, &date))
         text_date_find(note.created, &date);
-    int code = str_code(&above) ? ETHOS_NOMEM
-                                : add_text_part(adding, text, note.body, str_view(&above), date);
-    str_release(&above);
-    return code;
+    return str_code(&above) ? ETHOS_NOMEM
+                            : add_text_part(adding, text, note.body, str_view(&above), date);
 }
 
-/* What stands before the first block, then each block with its time. */
+/* The text before the first block, then each block with its time. */
 static int add_archive(struct adding *adding, struct ethos_view text)
 {
     static const struct text_date none = {0};
@@ -127,7 +126,7 @@ int text_index_add(struct text_index *self, const struct text_source *source,
     else
         code = add_note_text(&adding, text);
     if (code == ETHOS_OK && self->documents == before)
-        code = add_text_document(&adding); // nothing in it, which is known then
+        code = add_text_document(&adding); // nothing in it, which is indexed as such
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 

@@ -1,8 +1,8 @@
 /*
- * text_index.h: texts of memory to an image.
+ * text_index.h: turns texts of memory into an image of an index.
  *
- * A section of a text is a document: its headings (of a note, below its title and description), then its units. So
- * the words of a heading count for what stands below it.
+ * A section of a text is a document: its headings (in a note, below its title and description),
+ * then its units. So the words of a heading count for the text below it.
  */
 #ifndef ETHOS_MEMORY_RECALL_TEXT_INDEX_H
 #define ETHOS_MEMORY_RECALL_TEXT_INDEX_H
@@ -24,7 +24,7 @@ struct text_source {
     int64_t time_ms;
 };
 
-/* The model (NULL: none) says which words of its table the stems stand for. */
+/* The model (NULL: none) maps stems to words of its table. */
 int text_index_begin(struct text_index *self, const struct recall_model *model,
                      struct ethos_error *error);
 int text_index_add(struct text_index *self, const struct text_source *source,

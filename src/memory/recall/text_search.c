@@ -1,5 +1,5 @@
 /*
- * text_search.c: what is asked of recall by who searches, and which line of a hit is shown.
+ * text_search.c: searches for words by recall, and chooses the line of a hit to show.
  */
 #include "memory/recall/text_search.h"
 
@@ -14,14 +14,14 @@
 #include "memory/notes/list.h"
 #include "memory/recall/scope_index.h"
 
-#define BEFORE 80 /* bytes of a long line shown before what was found */
+#define BEFORE 80 /* bytes of a long line shown before the match */
 
 struct text_search {
     const struct memory_search *how;
     struct query query;
     memory_hit_fn *each;
     void *arg;
-    uint64_t notes[RECALL_MAX_HITS]; /* that were shown, by their hash */
+    uint64_t notes[RECALL_MAX_HITS]; /* lines already shown, by hash */
     size_t note_count;
     unsigned shown;
 };
@@ -52,7 +52,7 @@ static bool is_inside(struct ethos_view text, size_t at)
     return at < text.size && ((unsigned char)text.data[at] & 0xC0) == 0x80;
 }
 
-/* The part of a line around what was found. */
+/* Cuts a line around the match. */
 static void cut_snippet(const struct text_search *self, struct ethos_view line,
                         struct memory_hit *hit)
 {
@@ -111,7 +111,7 @@ static int show_hit(void *arg, const struct recall_hit *hit)
     return self->each(self->arg, &shown);
 }
 
-/* Those of the query that stand in quotes. */
+/* The quoted parts of the query. */
 static void find_phrases(const struct query *query, struct query *out)
 {
     out->count = 0;
@@ -123,7 +123,7 @@ static void find_phrases(const struct query *query, struct query *out)
 int memory_search(struct ethos_turn *turn, const struct memory_search *search, memory_hit_fn *each,
                   void *arg, struct recall_report *out, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     arena_init(&arena);
     struct text_search *self = arena_alloc(&arena, sizeof *self);
     struct query *phrases = arena_alloc(&arena, sizeof *phrases);
@@ -145,6 +145,5 @@ int memory_search(struct ethos_turn *turn, const struct memory_search *search, m
     } else {
         err_nomem(error);
     }
-    arena_release(&arena);
     return code;
 }

@@ -1,5 +1,5 @@
 /*
- * vector_fill.c: encoding the passages that have no vectors.
+ * vector_fill.c: encodes the passages that have no vectors.
  */
 #include "memory/recall/vector_fill.h"
 
@@ -13,7 +13,7 @@
 #include "memory/handle_internal.h"
 #include "memory/recall/folder.h"
 
-#define CHUNK 256 /* passages of a piece */
+#define CHUNK 256 /* passages per piece */
 
 int vector_fill_open(struct ethos *ethos, struct recall_model *model, const char *file,
                      struct vector_file **out, struct ethos_error *error)
@@ -32,7 +32,7 @@ int vector_fill_open(struct ethos *ethos, struct recall_model *model, const char
 
 /* ---- what is missing ------------------------------------------------------------------------- */
 
-/* The passages at the end of those before `end` that have no vectors: from *out_first on; false: there are none. */
+/* The last passages before `end` without vectors: from *out_first on; false: none. */
 static bool find_gap(const struct image_vectors *known, uint32_t end, uint32_t *out_first,
                      uint32_t *out_end)
 {
@@ -92,7 +92,10 @@ static int encode_unit(struct vector_fill *self, const struct image *image, uint
     return code;
 }
 
-/* The units whose passages are the last of a gap, up to CHUNK or a little more; from passage *out_first on. */
+/*
+ * The units that contain the last passages of a gap, about CHUNK of them, from passage *out_first
+ * on.
+ */
 static int encode_chunk(struct vector_fill *self, const struct image *image, uint32_t first,
                         uint32_t end, struct vector_builder *builder, uint32_t *out_first,
                         struct ethos_error *error)
@@ -169,7 +172,7 @@ static int fill_frames(struct vector_fill *self, struct vector_file *file,
     return code;
 }
 
-/* What cannot be written is known to this handle alone. */
+/* What cannot be written is used by this handle alone. */
 static void save_vectors(const struct vector_fill *self, struct vector_file *file)
 {
     char name[RECALL_NAME_SIZE];
@@ -193,7 +196,7 @@ int vector_fill_run(struct vector_fill *self, struct vector_file **vectors,
 {
     int lock = -1, code = ETHOS_OK;
     if (recall_folder_lock(self->ethos, 0, &lock, NULL) != ETHOS_OK)
-        return ETHOS_OK; // another time
+        return ETHOS_OK; // later
     if (is_current(self)) {
         vector_file_close(*vectors); // others may have written it
         code = vector_fill_open(self->ethos, self->model, self->file, vectors, error);

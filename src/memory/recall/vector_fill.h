@@ -1,9 +1,9 @@
 /*
- * vector_fill.h: the vectors of an index follow its images.
+ * vector_fill.h: updates the vectors of an index.
  *
- * They are kept in a file beside it ("<index>.vec"), which whoever has the lock of the folder writes. Encoding takes a
- * fraction of a millisecond for a passage, so it ends when its time is over and goes on the next time, newest passages
- * first; what is not encoded yet is found by its words.
+ * They are in a file beside it ("<index>.vec"), which whoever has the lock of the folder writes.
+ * Encoding takes a fraction of a millisecond per passage, so it stops at its deadline and continues
+ * next time, newest passages first; passages without vectors are found by their words.
  */
 #ifndef ETHOS_MEMORY_RECALL_VECTOR_FILL_H
 #define ETHOS_MEMORY_RECALL_VECTOR_FILL_H
@@ -16,8 +16,8 @@
 #include "recall/vector_file.h"
 
 /*
- * The text of a unit; out->data is NULL when it is not what was indexed any more. Borrowed until the next call. ETHOS_OK
- * or ETHOS_NOMEM.
+ * The text of a unit; out->data is NULL if it differs from what was indexed. Borrowed until the
+ * next call. ETHOS_OK or ETHOS_NOMEM.
  */
 typedef int unit_text_fn(void *arg, const struct image *image, uint32_t document, uint32_t unit,
                          struct ethos_view *out);
@@ -29,12 +29,12 @@ struct vector_fill {
     const char *file; /* of the index */
     unit_text_fn *read;
     void *arg;
-    int64_t until_ms; /* os_monotonic_ms; 0: until all is done */
-    bool anew;        /* nothing of texts that are gone stays in the file */
+    int64_t until_ms; /* os_monotonic_ms; 0: until everything is encoded */
+    bool anew;        /* drop vectors of deleted texts from the file */
     uint64_t encoded; /* out: passages */
 };
 
-/* Opens the vectors of an index as they are; *out is NULL without a model. */
+/* Opens the vectors of an index; *out is NULL without a model. */
 int vector_fill_open(struct ethos *ethos, struct recall_model *model, const char *file,
                      struct vector_file **out, struct ethos_error *error);
 
@@ -42,8 +42,8 @@ int vector_fill_open(struct ethos *ethos, struct recall_model *model, const char
 bool vector_fill_lacks(struct vector_file *vectors, const struct recall_index *index);
 
 /*
- * Encodes what has none and writes it, unless another process has the lock of the folder, or the index is another one by
- * now. *vectors, which is not NULL, becomes what is then known.
+ * Encodes passages without vectors and writes them, unless another process has the lock of the
+ * folder, or the index was replaced. *vectors, which is not NULL, becomes the result.
  */
 int vector_fill_run(struct vector_fill *self, struct vector_file **vectors,
                     struct ethos_error *error);

@@ -1,5 +1,5 @@
 /*
- * decide.c: approve, reject, never, edit.
+ * decide.c: approves, rejects and edits queued writes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "store/operation_id.h"
 #include "store/update_steps.h"
 
-/* A decision under way: the queue is locked. */
+/* A decision in progress: the queue is locked. */
 struct deciding {
     struct ethos_turn *turn;
     const struct review_decision *decision;
@@ -31,7 +31,7 @@ struct deciding {
 
 /* ---- the line ---------------------------------------------------------------------------------- */
 
-/* Ids of other programs may be of any form. */
+/* Ids of other programs may have any form. */
 static void make_review_op_id(const char *id, char out[ETHOS_MAX_OPID + 1])
 {
     char hash[HASH_HEX_SIZE];
@@ -67,8 +67,8 @@ static int open_decision(struct ethos_turn *turn, const struct review_decision *
         return code;
     }
     quote_line(view_str(decision->id), shown);
-    code = err_set(error, ETHOS_NOTFOUND, "nothing waits under the id %s", shown);
-    return err_hint(error, code, "ethos pending list shows what waits");
+    code = err_set(error, ETHOS_NOTFOUND, "no write with the id %s is waiting", shown);
+    return err_hint(error, code, "ethos pending list shows waiting writes");
 }
 
 static void close_decision(struct deciding *self)
@@ -98,7 +98,10 @@ static bool has_idempotency(const struct ethos_turn *turn)
     return turn->provider->capabilities & ETHOS_PROVIDER_ONCE;
 }
 
-/* Whether history knows the operation: a probe that changes nothing would be a repeat of it. */
+/*
+ * Whether the history knows the operation: it makes an update that changes nothing with its id,
+ * which would then count as repeated.
+ */
 static int find_applied(const struct deciding *self, bool *out, struct ethos_error *error)
 {
     struct ethos_error own = {0};
@@ -119,16 +122,14 @@ static int find_applied(const struct deciding *self, bool *out, struct ethos_err
     return code;
 }
 
-/* Somebody approved it and died before the line was closed: that is done now. */
+/* Somebody approved it and was killed before closing the line: closes it now. */
 static int close_if_applied(struct deciding *self, struct ethos_error *error)
 {
     bool applied;
     int code = find_applied(self, &applied, error);
     if (code != ETHOS_OK || !applied)
         return code;
-    code = close_line(self, CLOSED_APPROVED, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(close_line(self, CLOSED_APPROVED, error));
     code = err_set(error, ETHOS_EXISTS, "%s: this was approved and written already",
                    self->line->pending.key);
     return err_hint(error, code, "ethos memory undo takes it back");
@@ -152,20 +153,22 @@ static int read_revision(struct deciding *self, struct ethos_error *error)
 
 static int refuse_changed(const struct deciding *self, struct ethos_error *error)
 {
-    int code = err_set(error, ETHOS_CONFLICT, "%s: this is not what was shown",
+    int code = err_set(error, ETHOS_CONFLICT, "%s: this has changed since it was shown",
                        self->line->pending.key);
     return err_hint(error, code, "look at it again: ethos pending show %.36s", self->decision->id);
 }
 
-/* Nothing is decided about that was not shown. With `file`, what it changes must be as it was, too. */
+/*
+ * Refuses to decide about anything that was not shown. With `file`, the file it changes must be
+ * unchanged, too.
+ */
 static int check_shown(struct deciding *self, bool file, struct ethos_error *error)
 {
     char now[HASH_HEX_SIZE], then[HASH_HEX_SIZE];
     const struct pending *pending = &self->line->pending;
     const char *shown = self->decision->hash;
-    int code = file ? read_revision(self, error) : ETHOS_OK;
-    if (code != ETHOS_OK)
-        return code;
+    if (file)
+        TRY(read_revision(self, error));
     if (pending_hash(pending, file ? self->revision : NULL, now) != ETHOS_OK ||
         pending_hash(pending, NULL, then) != ETHOS_OK)
         return err_nomem(error);
@@ -204,7 +207,7 @@ struct applying {
     struct str text, index;
 };
 
-/* The revision is looked at again, under the store's lock. */
+/* Checks the revision again, under the store's lock. */
 static int edit_file(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
 {
     struct applying *applying = arg;
@@ -221,7 +224,7 @@ static int edit_file(void *arg, struct ethos_edit *edits, size_t count, struct e
         code = review_apply_line(pending, view_of(index->old.data, index->old.size),
                                  &applying->index);
     if (code != ETHOS_OK)
-        return err_set(error, code, "%s: the result is too large", pending->key);
+        return err_set(error, code, "%s: the resulting text is too large", pending->key);
     file->verdict = !effect.changed  ? ETHOS_EDIT_KEEP
                     : effect.present ? ETHOS_EDIT_PUT
                                      : ETHOS_EDIT_DROP;
@@ -336,10 +339,8 @@ int review_edit(struct ethos_turn *turn, const struct review_decision *decision,
 int review_allow(struct ethos *ethos, const char *rule, struct ethos_error *error)
 {
     int home;
-    int code = service_open_home(ethos, true, &home, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = rules_file_append(home, rule, error);
+    TRY(service_open_home(ethos, true, &home, error));
+    int code = rules_file_append(home, rule, error);
     os_close(home);
     return code;
 }

@@ -1,5 +1,6 @@
 /*
- * instructions.c: the instructions of a project, and which of them the owner has accepted.
+ * instructions.c: finds the instructions of a project, and records which of them the owner has
+ * accepted.
  */
 #include "memory/review/instructions.h"
 
@@ -47,15 +48,13 @@ const char *const instructions_skill_folders[] = {".agents/skills", ".claude/ski
 
 /* ---- what is accepted --------------------------------------------------------------------------- */
 
-/* {path: hash}; owned. A file that is damaged accepts nothing. */
+/* {path: hash}; owned. A damaged file accepts nothing. */
 static int read_accepted(struct ethos *ethos, json_t **out, struct ethos_error *error)
 {
     int home;
     json_t *json = NULL;
-    int code = service_open_home(ethos, false, &home, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home < 0 ? ETHOS_NOTFOUND : home_read_json(home, ACCEPTED_FILE, &json, error);
+    TRY(service_open_home(ethos, false, &home, error));
+    int code = home < 0 ? ETHOS_NOTFOUND : home_read_json(home, ACCEPTED_FILE, &json, error);
     if (home >= 0)
         os_close(home);
     if (code == ETHOS_NOMEM)
@@ -71,14 +70,13 @@ static int read_accepted(struct ethos *ethos, json_t **out, struct ethos_error *
 
 static int store_accepted(int home, const json_t *accepted, struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, ETHOS_MAX_MAP_BYTES);
     int code = json_print(accepted, JSON_STYLE_PRETTY, &text);
     if (code == ETHOS_OK)
         code = str_addc(&text, '\n');
     code = code == ETHOS_OK ? home_replace(home, "", ACCEPTED_FILE, str_view(&text), error)
                             : err_nomem(error);
-    str_release(&text);
     return code;
 }
 
@@ -88,10 +86,8 @@ int instructions_accept(struct ethos *ethos, const struct instructions_file *fil
     int home, lock = -1;
     char hash[HASH_HEX_SIZE];
     json_t *accepted = NULL;
-    int code = service_open_home(ethos, true, &home, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_lock(home, ACCEPTED_FILE, &lock, error);
+    TRY(service_open_home(ethos, true, &home, error));
+    int code = home_lock(home, ACCEPTED_FILE, &lock, error);
     if (code == ETHOS_OK)
         code = read_accepted(ethos, &accepted, error);
     hash_hex(file->text, hash);
@@ -111,9 +107,7 @@ int instructions_is_accepted(struct ethos *ethos, const char *path, struct ethos
 {
     char hash[HASH_HEX_SIZE];
     json_t *accepted;
-    int code = read_accepted(ethos, &accepted, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_accepted(ethos, &accepted, error));
     hash_hex(text, hash);
     *out = view_eq_str(json_view(accepted, path), hash);
     json_decref(accepted);
@@ -130,17 +124,16 @@ struct instructions_reading {
     void *arg;
 };
 
-/* False: there is none that can be read, or it says nothing. */
+/* False: the file cannot be read, or is blank. */
 static bool read_instruction_file(int dir, const char *name, size_t most, struct str *out)
 {
     struct stat info;
-    int fd = os_open_beneath(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    CLEANUP_FD int fd = os_open_beneath(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return false;
     str_clear(out);
     bool read = os_fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
                 os_read_all(fd, out, most) == 0;
-    os_close(fd);
     return read && !view_blank(str_view(out));
 }
 
@@ -159,31 +152,29 @@ static int report_instructions(const struct instructions_reading *self, const ch
     return self->each(self->arg, &file);
 }
 
-/* Of a folder that is named from the top ("" for itself). */
+/* Reads a folder, named from the top ("" for the top itself). */
 static int read_instruction_folder(const struct instructions_reading *self, const char *folder)
 {
     static const char *const names[] = {"AGENTS.md", "CLAUDE.md"};
     char name[PATH_MAX];
-    struct str text;
+    CLEANUP_STR struct str text;
     bool found = false;
     str_init(&text, INSTRUCTIONS_MAX_BYTES + 1);
     for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
         found = snprintf(name, sizeof name, "%s%s%s", folder, *folder ? "/" : "", names[i]) <
                     PATH_MAX &&
                 read_instruction_file(self->dir, name, INSTRUCTIONS_MAX_BYTES, &text);
-    int code = found ? report_instructions(self, name, str_view(&text), false) : 0;
-    str_release(&text);
-    return code;
+    return found ? report_instructions(self, name, str_view(&text), false) : 0;
 }
 
 static int read_skills(const struct instructions_reading *self, const char *folder)
 {
     char name[PATH_MAX];
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena = {0};
     struct dir_names names = {0};
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     int code = 0;
-    int dir = os_open_beneath(self->dir, folder, O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int dir = os_open_beneath(self->dir, folder, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return 0;
     arena_init(&arena);
@@ -194,9 +185,6 @@ static int read_skills(const struct instructions_reading *self, const char *fold
                 snprintf(name, sizeof name, "%s/%s/SKILL.md", folder, names.list[i]) < PATH_MAX &&
                 read_instruction_file(self->dir, name, MAX_SKILL_FILE, &text))
                 code = report_instructions(self, name, str_view(&text), true);
-    os_close(dir);
-    str_release(&text);
-    arena_release(&arena);
     return code;
 }
 

@@ -1,5 +1,5 @@
 /*
- * internal.h: what a waiting write does to texts.
+ * internal.h: the texts that a queued write would produce.
  */
 #ifndef ETHOS_MEMORY_REVIEW_INTERNAL_H
 #define ETHOS_MEMORY_REVIEW_INTERNAL_H
@@ -10,7 +10,7 @@ struct update_effect;
 
 #define REVIEW_INDEX "MEMORY.md"
 
-/* The file after it. Returns str_code. */
+/* The file after the write. Returns str_code. */
 int review_apply(const struct pending *pending, struct ethos_view before, struct str *out,
                  struct update_effect *out_effect);
 

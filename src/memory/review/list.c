@@ -1,5 +1,5 @@
 /*
- * list.c: what waits, and what an approval of it would do.
+ * list.c: lists queued writes, and shows what approving one would do.
  */
 #include <string.h>
 
@@ -31,7 +31,7 @@ static double proposed_at(const json_t *row)
     return json_number_value(json_object_get(row, "proposedAt"));
 }
 
-/* Oldest first; those of one moment as they come. */
+/* Oldest first; stable for equal times. */
 static int insert_row(json_t *rows, json_t *row)
 {
     size_t at = json_array_size(rows);
@@ -102,9 +102,7 @@ int review_find(struct ethos *ethos, const char *scope, struct ethos_view id, js
     json_t *rows, *row, *found = NULL;
     char shown[QUOTE_SIZE];
     size_t index, count = 0;
-    int code = review_list(ethos, scope, NULL, &rows, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(review_list(ethos, scope, NULL, &rows, error));
     json_array_foreach (rows, index, row) {
         struct ethos_view name = json_view(row, "id");
         bool whole = view_eq(name, id);
@@ -124,10 +122,10 @@ int review_find(struct ethos *ethos, const char *scope, struct ethos_view id, js
     }
     json_decref(found);
     if (count > 1)
-        return err_set(error, ETHOS_INVALID, "%s begins the ids of %zu writes that wait", shown,
-                       count);
-    return err_hint(error, err_set(error, ETHOS_NOTFOUND, "nothing waits under the id %s", shown),
-                    "ethos pending list shows what waits");
+        return err_set(error, ETHOS_INVALID, "%s matches %zu waiting writes", shown, count);
+    return err_hint(error,
+                    err_set(error, ETHOS_NOTFOUND, "no write with the id %s is waiting", shown),
+                    "ethos pending list shows waiting writes");
 }
 
 /* ---- what it would do -------------------------------------------------------------------------- */

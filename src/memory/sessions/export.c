@@ -1,5 +1,5 @@
 /*
- * export.c: a conversation as markdown.
+ * export.c: exports a conversation as Markdown.
  */
 #include "memory/sessions/export.h"
 
@@ -13,10 +13,7 @@
 
 /* ---- text in markdown ------------------------------------------------------------------------ */
 
-/*
- * One line of text that comes from elsewhere: nothing in it ends the line or the code that it is
- * in.
- */
+/* Appends one line of untrusted text: nothing in it can end the line or its code span. */
 static void add_escaped_line(const char *text, struct str *out)
 {
     for (; text && *text; text++) {
@@ -51,7 +48,7 @@ static void add_repeated(char c, size_t count, struct str *out)
         str_addc(out, c);
 }
 
-/* As code, between fences that are longer than any in it. */
+/* As a code block, with fences longer than any in the text. */
 static void add_code(const char *language, struct ethos_view text, struct str *out)
 {
     size_t run = longest_run(text, '`');
@@ -64,7 +61,7 @@ static void add_code(const char *language, struct ethos_view text, struct str *o
     str_adds(out, "\n\n");
 }
 
-/* Takes the next line off *rest, by the rules of markdown: a CR alone ends one, too. */
+/* Strips the next line off *rest, by the rules of Markdown: a CR alone ends a line, too. */
 static bool next_markdown_line(struct ethos_view *rest, struct ethos_view *out)
 {
     size_t size = 0;
@@ -78,7 +75,7 @@ static bool next_markdown_line(struct ethos_view *rest, struct ethos_view *out)
     return true;
 }
 
-/* How many characters of a text begin it that are among these. */
+/* The number of leading characters of a text that are in a set. */
 static size_t count_of(struct ethos_view text, const char *among)
 {
     size_t count = 0;
@@ -87,7 +84,7 @@ static size_t count_of(struct ethos_view text, const char *among)
     return count;
 }
 
-/* A fence: how many of which character; what follows them decides what it does. */
+/* A fence: how many of which character; the text after them decides whether it opens or closes. */
 static size_t fence_of(struct ethos_view line, struct ethos_view *out_rest)
 {
     const char among[] = {line.size > 0 ? line.data[0] : '\0', '\0'};
@@ -106,8 +103,8 @@ static bool is_closing_fence(struct ethos_view line, char kind, size_t open)
 }
 
 /*
- * Whether nothing that a text begins can reach beyond it. HTML, and code that is indented or in a
- * list or a quotation, may end elsewhere than it seems: that would take a whole parser to know.
+ * Whether nothing that a text begins can extend beyond it. HTML, and indented or nested code, may
+ * end elsewhere than it seems, which only a whole parser could tell.
  */
 static bool is_closed(struct ethos_view text)
 {
@@ -133,8 +130,8 @@ static bool is_closed(struct ethos_view text)
 }
 
 /*
- * What somebody said is markdown already, and stays what it is where it ends by itself. Else it is
- * quoted: with a quotation ends all that was begun in it.
+ * A message is Markdown already, and stays unchanged if it is self-contained. Otherwise it is
+ * quoted: the end of a quotation ends everything in it.
  */
 static void add_said(struct ethos_view text, struct str *out)
 {
@@ -172,7 +169,7 @@ static const char *speaker_name(const char *role)
 
 static int add_call(const json_t *call, struct str *out)
 {
-    struct str input;
+    CLEANUP_STR struct str input;
     const json_t *value = json_object_get(call, "input");
     str_adds(out, "Calls `");
     add_escaped_line(json_string_value(json_object_get(call, "name")), out);
@@ -183,11 +180,10 @@ static int add_call(const json_t *call, struct str *out)
                                      : ETHOS_OK;
     if (code == ETHOS_OK)
         add_code(json_is_string(value) ? "" : "json", str_view(&input), out);
-    str_release(&input);
     return code == ETHOS_OK ? str_code(out) : str_fail(out, code);
 }
 
-/* What is no array of calls is not shown. */
+/* Shows nothing unless it is an array of calls. */
 static int add_calls(const char *calls, struct str *out)
 {
     size_t index;
@@ -253,7 +249,7 @@ static int add_title(void *arg, const struct ethos_session *session)
     return str_code(arg);
 }
 
-/* Its own, else one made of what was said first. */
+/* The session's title, else one made from its first message. */
 static int export_heading(struct ethos *self, struct ethos_sessions *store, const char *id,
                           struct str *out, struct ethos_error *error)
 {
@@ -274,7 +270,7 @@ int sessions_export_large(size_t most, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_LIMIT, "the conversation is larger than %zu bytes", most);
     return most < SESSIONS_EXPORT_BYTES
-               ? err_hint(error, code, "run ethos sessions export at the machine that has it")
+               ? err_hint(error, code, "run ethos sessions export on the machine that stores it")
                : code;
 }
 

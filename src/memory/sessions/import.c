@@ -1,9 +1,8 @@
 /*
- * import.c: finds transcripts, reads them, and has each taken.
+ * import.c: finds transcripts, reads them, and imports each.
  *
- * In a folder only regular files are read, and only those that lie in it: a link may lead anywhere.
- * Names are taken in byte order, so that two runs do the same. One transcript is in memory at a
- * time.
+ * Only regular files in the folder are read, as a link may lead anywhere. Names are sorted by
+ * bytes, so that two runs do the same. One transcript is in memory at a time.
  */
 #include "memory/sessions/import.h"
 
@@ -27,7 +26,7 @@
 #include "memory/handle_internal.h"
 #include "memory/sessions/import_internal.h"
 
-#define FILES_MAX 1000000 /* of one folder and all below */
+#define FILES_MAX 1000000 /* in one folder and its subfolders */
 #define DEPTH_MAX 16      /* folders in folders */
 #define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY)
 
@@ -35,7 +34,7 @@
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-/* The end is told by whoever is at it: sessions_import. */
+/* sessions_import reports the end itself. */
 void import_progress(struct import_run *run, const struct import_source *source, size_t done)
 {
     uint64_t part = source->count > 0 ? source->bytes * done / source->count : source->bytes;
@@ -51,7 +50,7 @@ static void report_row(const struct import_run *run, const struct sessions_impor
         run->what->each(run->what->arg, row);
 }
 
-/* The row says of which file; the reason need not. */
+/* The row names the file, so the reason need not. */
 static void report_skipped(const struct import_run *run, const char *file, const char *format,
                            const struct ethos_error *why)
 {
@@ -77,7 +76,7 @@ static void report_note(const struct import_run *run, const char *file, size_t l
         run->what->note(run->what->arg, file, line, what);
 }
 
-/* What was read from a place on is told when that turned out to be one. */
+/* What was read after a place is reported only if the place turns out to be valid. */
 static void store_note(struct import_source *source, size_t line, const char *what)
 {
     struct import_note *note = arena_alloc(&source->arena, sizeof *note);
@@ -99,7 +98,7 @@ static void gather_note(void *arg, size_t line, const char *what)
         report_note(gathering->run, gathering->source->row.file, line, what);
 }
 
-/* What is said next here cannot be earlier: a clock that was wrong elsewhere must not stay. */
+/* Messages that follow here cannot be earlier: a wrong clock elsewhere must not persist. */
 static void clamp_time(struct message_gathering *gathering, struct ethos_message *message)
 {
     const struct import_run *run = gathering->run;
@@ -109,7 +108,7 @@ static void clamp_time(struct message_gathering *gathering, struct ethos_message
         return;
     message->timestamp = before && strcmp(before, run->now) > 0 ? before : run->now;
     size_t number = source->count + 1 + (source->from ? source->from->messages : 0);
-    gather_note(gathering, number, "a time that is still to come was taken as now");
+    gather_note(gathering, number, "a time in the future was replaced by the current time");
 }
 
 static int gather_message(void *arg, const struct ethos_message *message)
@@ -126,12 +125,12 @@ static int gather_message(void *arg, const struct ethos_message *message)
     return ETHOS_OK;
 }
 
-/* import:<name>~<8 hex of the path>, or of a text that came without one. */
+/* import:<name>~<8 hex of the path>, or of a text without a file. */
 static int make_source_name(struct import_source *source, const char *path, struct ethos_view text,
                             struct ethos_error *error)
 {
     char hash[HASH_HEX_SIZE];
-    struct str name, key;
+    CLEANUP_STR struct str name, key;
     const char *slash = path ? strrchr(path, '/') : NULL;
     hash_hex(path ? view_str(path) : text, hash);
     str_init(&name, SIZE_MAX);
@@ -143,12 +142,10 @@ static int make_source_name(struct import_source *source, const char *path, stru
     session_key_parts(parts, 2, &key);
     bool whole = str_code(&name) == ETHOS_OK && str_code(&key) == ETHOS_OK;
     source->name = whole ? arena_copy(&source->arena, str_view(&key)) : NULL;
-    str_release(&name);
-    str_release(&key);
     return source->name ? ETHOS_OK : err_nomem(error);
 }
 
-/* Whether a failure is about one transcript and not about the store or the machine. */
+/* Whether a failure is about this transcript, not about the store or the machine. */
 static bool is_own_fault(int code)
 {
     return code == ETHOS_INVALID || code == ETHOS_LIMIT;
@@ -172,7 +169,7 @@ static int import_text(struct import_run *run, struct import_source *source, str
     return code;
 }
 
-/* The same of a file from a place on, unless that turns out to be none: then nothing is told. */
+/* Imports a file from a place on, unless the place is invalid: then nothing is reported. */
 static int import_from_place(struct import_run *run, struct import_source *source,
                              struct ethos_error *error)
 {
@@ -198,7 +195,7 @@ static int import_from_place(struct import_run *run, struct import_source *sourc
     return ETHOS_OK;
 }
 
-/* path: its real one, or NULL for what has none. */
+/* path: its real path, or NULL. */
 static int import_named(struct import_run *run, struct import_source *source, const char *path,
                         struct ethos_view text, struct ethos_error *error)
 {
@@ -211,7 +208,7 @@ static int import_named(struct import_run *run, struct import_source *source, co
     return code;
 }
 
-/* Appends the text of a file that is open; real becomes its path, errors call it `file`. */
+/* Appends the text of an open file; real becomes its path, errors call it `file`. */
 static int read_source(int fd, const char *path, const char *file, char real[PATH_MAX],
                        struct str *out, struct ethos_error *error)
 {
@@ -220,7 +217,7 @@ static int read_source(int fd, const char *path, const char *file, char real[PAT
     return file_read(fd, file, SESSIONS_IMPORT_BYTES, out, NULL, error);
 }
 
-/* The error of what was asked for by name says which file it is. */
+/* An error about a requested file names the file. */
 static int name_error(const char *file, const struct import_source *source, int code,
                       struct ethos_error *error)
 {
@@ -231,13 +228,13 @@ static int name_error(const char *file, const struct import_source *source, int 
     err_set(error, code, "%s: %s", file, text);
     return code != ETHOS_INVALID || source->about.format
                ? code
-               : err_hint(error, code, "--format says how to read it: " TRANSCRIPT_FORMATS);
+               : err_hint(error, code, "--format selects the format: " TRANSCRIPT_FORMATS);
 }
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
 struct found_file {
-    const char *file; /* below the folder */
+    const char *file; /* path in the folder */
     uint64_t bytes;
 };
 
@@ -268,7 +265,7 @@ static int add_found_file(struct folder_walk *walk, const char *file, uint64_t b
 static int walk_transcripts(struct folder_walk *walk, int dir, const char *prefix, unsigned depth,
                             struct ethos_error *error);
 
-/* A folder below that cannot be looked into is told of; the others are. */
+/* A subfolder that cannot be read is reported; the others are imported. */
 static int walk_below(struct folder_walk *walk, int dir, const char *name, const char *file,
                       unsigned depth, struct ethos_error *error)
 {
@@ -313,19 +310,17 @@ static int walk_transcripts(struct folder_walk *walk, int dir, const char *prefi
     return code;
 }
 
-/* Reads a file that was found. */
+/* Imports a file of a folder. */
 static int read_found(const struct folder_walk *walk, int dir, const char *file,
                       char real[PATH_MAX], struct str *out, struct ethos_error *error)
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", walk->path, file) >= PATH_MAX)
         return err_set(error, ETHOS_LIMIT, "its path is too long");
-    int fd = os_open_beneath(dir, file, OPEN_FLAGS | O_NOFOLLOW, 0);
+    CLEANUP_FD int fd = os_open_beneath(dir, file, OPEN_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return err_errno(error, errno, file);
-    int code = read_source(fd, path, file, real, out, error);
-    os_close(fd);
-    return code;
+    return read_source(fd, path, file, real, out, error);
 }
 
 static int import_found_file(struct folder_walk *walk, int dir, const struct found_file *found,
@@ -385,14 +380,14 @@ static bool wants_place(const struct import_run *run)
     return run->what->place && !run->what->dry_run;
 }
 
-/* row: what was done before, and what became of it. */
+/* row: the result so far, updated. */
 static int import_whole_file(struct import_run *run, int fd, const struct stat *info,
                              struct sessions_import_row row, struct ethos_error *error)
 {
     uint64_t bytes = (uint64_t)info->st_size;
     struct import_source source = {.row = row, .bytes = bytes, .total = bytes};
     struct import_file file = {.info = *info};
-    struct str text;
+    CLEANUP_STR struct str text;
     char real[PATH_MAX];
     str_init(&text, SESSIONS_IMPORT_BYTES);
     int code = read_source(fd, row.file, row.file, real, &text, error);
@@ -402,11 +397,13 @@ static int import_whole_file(struct import_run *run, int fd, const struct stat *
         code = import_named(run, &source, real, str_view(&text), error);
         code = name_error(row.file, &source, code, error);
     }
-    str_release(&text);
     return code;
 }
 
-/* From the place on; *out_done is false when all of it must be read, and the row gone on with. */
+/*
+ * Imports from the place on; *out_done is false if all of the file must be read, continuing the
+ * row.
+ */
 static int import_rest_of_file(struct import_run *run, int fd, const struct stat *info,
                                struct sessions_import_row *row, bool *out_done,
                                struct ethos_error *error)
@@ -415,7 +412,7 @@ static int import_rest_of_file(struct import_run *run, int fd, const struct stat
     struct import_file file;
     struct import_source source = {
         .row = *row, .total = (uint64_t)info->st_size, .file = &file, .from = &from};
-    struct str text;
+    CLEANUP_STR struct str text;
     int code = ETHOS_OK;
     str_init(&text, SESSIONS_IMPORT_BYTES);
     arena_init(&source.arena);
@@ -430,7 +427,6 @@ static int import_rest_of_file(struct import_run *run, int fd, const struct stat
     row->read = source.row.read;
     *out_done = !source.unfit;
     arena_release(&source.arena);
-    str_release(&text);
     return code;
 }
 
@@ -446,7 +442,7 @@ static int import_file(struct import_run *run, int fd, const struct stat *info,
         info->st_size > SESSIONS_BRIEF_BYTES) {
         code = err_set(error, ETHOS_LIMIT, "%s: larger than %d bytes", row.file,
                        SESSIONS_BRIEF_BYTES);
-        err_hint(error, code, "ethos sessions import %s takes it in", row.file);
+        err_hint(error, code, "import it with: ethos sessions import %s", row.file);
     }
     return code != ETHOS_OK || done ? code : import_whole_file(run, fd, info, row, error);
 }
@@ -456,7 +452,7 @@ static int import_path(struct import_run *run, struct ethos_error *error)
     const char *path = run->what->path;
     struct stat info;
     int code;
-    int fd = os_openat(AT_FDCWD, path, OPEN_FLAGS, 0);
+    CLEANUP_FD int fd = os_openat(AT_FDCWD, path, OPEN_FLAGS, 0);
     if (fd < 0)
         return not_there(path, errno, error);
     if (os_fstat(fd, &info) != 0) {
@@ -469,7 +465,6 @@ static int import_path(struct import_run *run, struct ethos_error *error)
         code = err_set(error, ETHOS_INVALID, "%s: neither a file nor a folder", path);
         err_hint(error, code, "- reads standard input");
     }
-    os_close(fd);
     return code;
 }
 
@@ -488,12 +483,10 @@ int sessions_import(struct ethos_turn *turn, const struct sessions_import *what,
     int64_t now = service_now_ms(turn->ethos);
     clock_iso(now, run.now);
     clock_iso(now + DAY_MS, run.latest);
-    int code = ethos_sessions(turn->ethos, &run.store, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = strcmp(what->path, "-") == 0 ? import_input(&run, error) : import_path(&run, error);
+    TRY(ethos_sessions(turn->ethos, &run.store, error));
+    int code = strcmp(what->path, "-") == 0 ? import_input(&run, error) : import_path(&run, error);
     if (run.changed && !turn->ethos->brief)
-        run.store->ops->settle(run.store, NULL); // else whoever searches next does it
+        run.store->ops->settle(run.store, NULL); // otherwise the next search does it
     if (what->progress)
         what->progress(what->progress_arg, run.total, run.total);
     return code;

@@ -1,8 +1,8 @@
 /*
- * import_match.c: which session a transcript is, and how far.
+ * import_match.c: finds the session of a transcript, and how much of it is imported.
  *
- * What an import wrote is known by its ids alone, from the last message back; what else the session
- * shows is judged: to be taken again, an older copy, or a conflict.
+ * Imported messages are recognised by their ids alone, from the last one back. Other messages of
+ * the session are classified: import again, an older copy, or a conflict.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 #include "core/sessions/key.h"
 #include "memory/sessions/import_internal.h"
 
-#define NAME_MAX_BYTES 512 /* of a session's own id in its key; a longer one is hashed */
-#define WIDER 64           /* how much more is looked at when the last messages tell nothing */
+#define NAME_MAX_BYTES 512 /* of a session's own id in the key; a longer one is hashed */
+#define WIDER 64           /* growth of the window if the last messages are unknown */
 
-#define WHY_HERE "it went on here otherwise"
+#define WHY_HERE "the session here continued differently"
 #define WHY_THERE "the transcript no longer begins like the session"
 
 /* ---- ids ------------------------------------------------------------------------------------ */
@@ -34,11 +34,11 @@ static void chain_id(const char *key, const char *before, const struct ethos_mes
     transcript_uuid(str_view(scratch), out);
 }
 
-/* Gives every message its id, and notes where it is. */
+/* Assigns an id to every message, and records its index. */
 static int name_messages(struct session_import *self)
 {
     struct import_source *source = self->source;
-    struct str scratch;
+    CLEANUP_STR struct str scratch;
     char id[ETHOS_UUID_SIZE];
     int code = ETHOS_OK;
     snprintf(id, sizeof id, "%s", source->from ? source->from->before : "");
@@ -53,16 +53,15 @@ static int name_messages(struct session_import *self)
             json_object_set_new(self->places, message->id, json_integer((json_int_t)i)))
             code = ETHOS_NOMEM;
     }
-    str_release(&scratch);
     return code;
 }
 
-/* <format>:<id>, in which an id that is long or odd is its hash. */
+/* <format>:<id>; a long or unusual id is hashed. */
 static const char *make_import_key(struct import_source *source)
 {
     struct ethos_view id = view_str(source->about.session.id);
     char uuid[ETHOS_UUID_SIZE];
-    struct str key;
+    CLEANUP_STR struct str key = {0};
     if (!id.data)
         return source->name;
     if (id.size > NAME_MAX_BYTES) {
@@ -71,11 +70,7 @@ static const char *make_import_key(struct import_source *source)
     }
     str_init(&key, SIZE_MAX);
     const struct ethos_view parts[] = {view_str(source->about.format), id};
-    const char *copy = session_key_parts(parts, 2, &key)
-                           ? NULL
-                           : arena_copy(&source->arena, str_view(&key));
-    str_release(&key);
-    return copy;
+    return session_key_parts(parts, 2, &key) ? NULL : arena_copy(&source->arena, str_view(&key));
 }
 
 int import_identify(struct session_import *self)
@@ -110,7 +105,10 @@ static int compare_first(void *arg, const struct ethos_message *message)
     return strcmp(message->id, self->source->messages[0].id) == 0 ? ALIKE : OTHER;
 }
 
-/* Two homes may have the same conversation under different ids, or others under the same key. */
+/*
+ * Two homes may have the same conversation under different ids, or different ones under the same
+ * key.
+ */
 static int find_own_key(struct session_import *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->run->store;
@@ -176,7 +174,7 @@ static bool is_user(const struct ethos_message *message)
     return strcmp(message->role, "user") == 0;
 }
 
-/* Whether all of it is one turn, or less. */
+/* Whether the transcript has at most one turn. */
 static bool is_one_turn(const struct ethos_message *messages, size_t count)
 {
     for (size_t i = 1; i < count; i++)
@@ -185,7 +183,7 @@ static bool is_one_turn(const struct ethos_message *messages, size_t count)
     return true;
 }
 
-/* Whether a message can be what became of another when the program went on writing. */
+/* Whether a message may be a longer form of another, written later by the program. */
 static bool is_grown_message(const struct ethos_message *from, const struct ethos_message *to)
 {
     if (strcmp(from->role, to->role) != 0)
@@ -197,11 +195,11 @@ static bool is_grown_message(const struct ethos_message *from, const struct etho
             (to->tool_calls && strlen(from->tool_calls) <= strlen(to->tool_calls)));
 }
 
-/* Whether messages came from an import of this transcript, the first of them after its `have`. */
+/* Whether messages were imported from this transcript, the first of them after its `have`. */
 static int are_ours(const struct session_import *self, const struct ethos_message *messages,
                     size_t count, bool *out)
 {
-    struct str scratch;
+    CLEANUP_STR struct str scratch;
     char id[ETHOS_UUID_SIZE] = "";
     str_init(&scratch, SIZE_MAX);
     if (self->have > 0)
@@ -211,12 +209,10 @@ static int are_ours(const struct session_import *self, const struct ethos_messag
         chain_id(self->key, id, &messages[i], &scratch, id);
         *out = strcmp(id, messages[i].id) == 0;
     }
-    int code = str_code(&scratch);
-    str_release(&scratch);
-    return code;
+    return str_code(&scratch);
 }
 
-/* What to do with messages that the session shows after those that both begin with. */
+/* Decides about messages that the session has after the common ones. */
 static int classify_extra(struct session_import *self, const struct ethos_message *extra,
                           size_t count)
 {
@@ -227,9 +223,7 @@ static int classify_extra(struct session_import *self, const struct ethos_messag
     self->extra = count;
     if (count == 0 || rest_count == 0)
         return ETHOS_OK;
-    int code = are_ours(self, extra, count, &ours);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(are_ours(self, extra, count, &ours));
     if (ours && (source->about.taken_back ||
                  (is_grown_message(extra, rest) && is_one_turn(extra, count)))) {
         self->again = arena_str(&self->source->arena, extra->id);
@@ -242,7 +236,7 @@ static int classify_extra(struct session_import *self, const struct ethos_messag
     return ETHOS_OK;
 }
 
-/* How many of the window come after the last one that is in the transcript. */
+/* The number of messages in the window after the last one that is in the transcript. */
 static size_t count_extra(struct session_import *self, const struct window *window)
 {
     size_t at = window->count;
@@ -260,8 +254,8 @@ static size_t count_extra(struct session_import *self, const struct window *wind
 }
 
 /*
- * Looks at the last messages, and at more of them until one is known. After a place there is one
- * among as many as were read, or it is none.
+ * Looks at the last messages, and at more until one is known. After a place it must be among as
+ * many as were read, otherwise the place is invalid.
  */
 static int match_last_messages(struct session_import *self, struct ethos_error *error)
 {
@@ -283,7 +277,7 @@ static int match_last_messages(struct session_import *self, struct ethos_error *
     return code;
 }
 
-/* A document of ours is compared by what was said: it may have been edited. */
+/* Our own export is compared by content: it may have been edited. */
 static int compare_own(void *arg, const struct ethos_message *message)
 {
     struct session_import *self = arg;
@@ -295,7 +289,7 @@ static int compare_own(void *arg, const struct ethos_message *message)
     else if (strcmp(mine->role, message->role) == 0 && view_eq(mine->content, message->content))
         self->have++;
     else
-        self->conflict = "it says something else here";
+        self->conflict = "a message differs here";
     return self->conflict ? 1 : ETHOS_OK;
 }
 
@@ -305,7 +299,7 @@ bool import_has_more(const struct session_import *self)
            (self->extra == 0 || self->again);
 }
 
-/* Before anything is made of it: all that is new must be new to the store. */
+/* Before a session is created: all new messages must be new to the store. */
 static int check_ids_unused(struct session_import *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->run->store;
@@ -317,8 +311,8 @@ static int check_ids_unused(struct session_import *self, struct ethos_error *err
 }
 
 /*
- * The session must stand in what was read since. What it shows besides is for the whole to judge,
- * which knows what was taken back before.
+ * The session must end in the part that was read. Other differences need the whole file, which
+ * shows what was undone before.
  */
 static void check_place_fits(struct session_import *self)
 {
@@ -326,7 +320,7 @@ static void check_place_fits(struct session_import *self)
         self->source->unfit = true;
 }
 
-/* Finds the session, and whether it is the one that a place is of. */
+/* Finds the session, and checks that the place belongs to it. */
 static int find_and_check_place(struct session_import *self, struct ethos_error *error)
 {
     bool sealed = true;

@@ -1,9 +1,9 @@
 /*
- * import_resume.c: from where a transcript that grew need not be read again.
+ * import_resume.c: finds out from where a grown transcript must be read.
  *
- * A place is believed when the file is the one it was made of, as far as can be seen without reading
- * it, and when it bears the seal of a session that is still as the import left it. The seal is a hash
- * with the random id of the session's row in it: who does not know that cannot make one.
+ * A place is trusted if the file is the one it was made for, as far as can be checked without
+ * reading it, and if it has the checksum of a session that is still as the import left it. The
+ * checksum includes the random id of the session's row: nobody can make one without knowing that.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,9 +14,12 @@
 #include "base/view.h"
 #include "memory/sessions/import_internal.h"
 
-/* Of the text, and of how transcripts are read: messages before the place are not again. */
+/*
+ * Version of the format, and of how transcripts are read: messages before the place are not read
+ * again.
+ */
 #define VERSION 2
-#define WINDOW 4096 /* bytes before the place, and of its line, that must be as they were */
+#define WINDOW 4096 /* bytes before the place, and of its line, that must be unchanged */
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -26,7 +29,7 @@ static void print_text(struct str *out, const char *name, const char *value)
     json_quote(view_str(value), out);
 }
 
-/* All but the seal. */
+/* Everything but the checksum. */
 static void print_members(const struct sessions_place *place, struct str *out)
 {
     const struct ethos_usage *usage = &place->usage;
@@ -129,7 +132,7 @@ static uint64_t window_start(uint64_t offset)
     return offset > WINDOW ? offset - WINDOW : 0;
 }
 
-/* The first bytes of the line that a text begins with, its end included. */
+/* The first bytes of the first line of a text, with its newline. */
 static struct ethos_view first_line_window(struct ethos_view text)
 {
     const char *end = memchr(text.data, '\n', text.size);
@@ -147,7 +150,7 @@ static int finish_hash(struct str *text, char out[SESSIONS_PLACE_HASH])
     return code;
 }
 
-/* Which file it is, how it is to be read, and what stands around the place. */
+/* Hashes which file it is, how it is read, and the bytes around the place. */
 static int make_check(const struct import_run *run, const struct import_file *file, uint64_t offset,
                       char out[SESSIONS_PLACE_HASH])
 {
@@ -206,7 +209,7 @@ struct transcript_place import_place_from(const struct sessions_place *place)
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-/* What an import would make of the session depends on these, and on nothing else but messages. */
+/* The result of an import depends on these, and on nothing else but messages. */
 static int make_checksum(const struct session_import *self, const struct sessions_place *place,
                          char out[SESSIONS_PLACE_HASH])
 {
@@ -237,7 +240,7 @@ int import_place_sealed(const struct session_import *self, bool *out)
     return code;
 }
 
-/* False for what has no room. */
+/* False if it does not fit. */
 static bool copy_string_fits(char *out, size_t size, const char *text)
 {
     int length = snprintf(out, size, "%s", text ? text : "");

@@ -1,10 +1,10 @@
 /*
- * import_write.c: one transcript becomes a session, or its continuation.
+ * import_write.c: writes a transcript to a new session, or appends to an existing one.
  *
- * A step looks where the session stands and appends one batch, both under a lock that all imports
- * of the home share: two at a time do not mix, and none waits for more than a batch of another.
- * What the transcript says of tokens is compared with what the session has, not added
- * blindly, so that a step that was killed between two writes is made good by the next one.
+ * Each step compares with the session and appends one batch, both under a lock that all imports of
+ * the home share: two imports do not mix, and neither waits for more than a batch of the other.
+ * Usage in the transcript is compared with the session's, not added blindly, so that the next step
+ * corrects one that was killed between two writes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static int make_session(struct session_import *self, struct ethos_error *error)
     int code = sessions_user(self->run->turn, &session.user, error);
     if (code == ETHOS_OK)
         code = store->ops->create(store, &session, self->id, error);
-    if (code == ETHOS_INVALID && session.id) { // it is no id here
+    if (code == ETHOS_INVALID && session.id) { // not an id here
         session.id = NULL;
         code = store->ops->create(store, &session, self->id, error);
     }
@@ -62,7 +62,7 @@ void import_add_usage(struct ethos_usage *to, const struct ethos_message *messag
     }
 }
 
-/* What the whole has cost: a document of ours tells, of others we count. */
+/* The usage of the whole transcript: our own export has it, for others it is counted. */
 static struct ethos_usage cost_of(const struct session_import *self)
 {
     const struct import_source *source = self->source;
@@ -73,7 +73,7 @@ static struct ethos_usage cost_of(const struct session_import *self)
     return usage;
 }
 
-/* NULL unless it is told and another. */
+/* The new value if it is known and differs, else NULL. */
 static const char *new_value(const char *told, const char *now)
 {
     return told && (!now || strcmp(told, now) != 0) ? told : NULL;
@@ -86,14 +86,14 @@ static bool has_usage(const struct ethos_usage *usage)
            usage->compactions;
 }
 
-/* What is told is never negative; what is there may be anything. */
+/* Values in a transcript are never negative; those in the store may be anything. */
 static int64_t missing_amount(int64_t told, int64_t now)
 {
     int64_t rest;
     return __builtin_sub_overflow(told, now, &rest) ? INT64_MAX : rest;
 }
 
-/* What is missing in the session for it to tell the cost of the transcript. */
+/* The usage that the session lacks. */
 static struct ethos_usage compare_cost(const struct ethos_usage *told,
                                        const struct ethos_usage *now)
 {
@@ -119,8 +119,8 @@ static void apply_patch(const struct ethos_session_patch *patch, const struct et
 }
 
 /*
- * At the end: makes the session say what the transcript says of it. A title that it has stays: it
- * may be a person's. What we exported ourselves tells nothing new unless it had messages that are.
+ * At the end: updates the session's metadata from the transcript. An existing title stays, since it
+ * may be a person's. Our own export changes nothing unless it had new messages.
  */
 static int patch_session(struct session_import *self, struct ethos_error *error)
 {
@@ -200,10 +200,8 @@ static int write_step(struct session_import *self, struct ethos_error *error)
 static int locked_step(struct session_import *self, struct ethos_error *error)
 {
     int lock;
-    int code = sessions_lock(self->run->turn->ethos, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = import_match(self, error);
+    TRY(sessions_lock(self->run->turn->ethos, &lock, error));
+    int code = import_match(self, error);
     if (code == ETHOS_OK && !self->conflict && !self->source->unfit)
         code = write_step(self, error);
     os_close(lock);
@@ -212,7 +210,7 @@ static int locked_step(struct session_import *self, struct ethos_error *error)
 
 /* ---- one transcript -------------------------------------------------------------------------- */
 
-/* The effect is "created" when that was done. */
+/* The effect is "created" if the session was created. */
 static void report_import(const struct session_import *self)
 {
     const struct sessions_place *from = self->source->from;

@@ -1,5 +1,5 @@
 /*
- * lookup.c: finding conversations: by name, by folder; opening their store when somebody asks.
+ * lookup.c: finds conversations by name or folder, and opens their store at first use.
  */
 #include "memory/sessions/lookup.h"
 
@@ -20,13 +20,13 @@
 #include "session/session.h"
 
 #define KEY_LIMIT 8192 /* bytes */
-#define ATTEMPTS 100   /* at a key that others take at the same moment */
+#define ATTEMPTS 100   /* retries for a key that others take at the same moment */
 
 enum { TOO_LONG = 1 }; // ends a walk
 
 /* ---- the store -------------------------------------------------------------------------------- */
 
-/* Those of the home's backend, else those of this program. */
+/* The store of the home's backend, else the built-in one. */
 static int open_home_sessions(struct ethos *self, struct ethos_error *error)
 {
     const struct ethos_setup setup = {.host = self->host,
@@ -57,17 +57,15 @@ int ethos_sessions(struct ethos *self, struct ethos_sessions **out_sessions,
 int sessions_lock(struct ethos *self, int *out_lock, struct ethos_error *error)
 {
     int dir;
-    int code = service_open_root(self, true, &dir, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = home_lock_within(dir, "sessions-import", self->wait_ms, out_lock, error);
+    TRY(service_open_root(self, true, &dir, error));
+    int code = home_lock_within(dir, "sessions-import", self->wait_ms, out_lock, error);
     os_close(dir);
     return code;
 }
 
 /* ---- people ----------------------------------------------------------------------------------- */
 
-/* The user of a request, by the rules of a turn: see turn.c. */
+/* The user of a request, by the same rules as a turn: see turn.c. */
 static int find_user(struct ethos *self, int root, const struct ethos_request *request,
                      const struct local_user *local, char out[ETHOS_MAX_ID + 1],
                      struct ethos_error *error)
@@ -91,15 +89,12 @@ static int find_person(struct ethos *self, int root, const struct ethos_request 
 {
     struct identity_map map = {0};
     struct local_user local;
-    int code = handle_local_user(self, root, &local, error);
-    if (code == ETHOS_OK)
-        code = find_user(self, root, request, &local, out->id, error);
-    if (code == ETHOS_OK)
-        code = identity_load(root, &map, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(handle_local_user(self, root, &local, error));
+    TRY(find_user(self, root, request, &local, out->id, error));
+    TRY(identity_load(root, &map, error));
     out->people.owner = strcmp(out->id, local.id) == 0;
-    code = identity_ids(&map, out->id, &out->arena, &out->people.ids, &out->people.count, error);
+    int code = identity_ids(&map, out->id, &out->arena, &out->people.ids, &out->people.count,
+                            error);
     identity_release(&map);
     return code;
 }
@@ -110,12 +105,9 @@ int sessions_person(struct ethos *self, const struct ethos_request *request,
     int root;
     *out = (struct sessions_person){0};
     arena_init(&out->arena);
-    int code = service_config(self, NULL, NULL, NULL, error);
-    if (code == ETHOS_OK)
-        code = service_open_root(self, false, &root, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = find_person(self, root, request, out, error);
+    TRY(service_config(self, NULL, NULL, NULL, error));
+    TRY(service_open_root(self, false, &root, error));
+    int code = find_person(self, root, request, out, error);
     if (root >= 0)
         os_close(root);
     return code;
@@ -151,7 +143,7 @@ struct finding {
     char id[ETHOS_UUID_SIZE], other[ETHOS_UUID_SIZE];
 };
 
-/* Other programs may have made longer ids; one that is cut could be another's. */
+/* Other programs may have longer ids; a truncated one could be another's. */
 static int add_matching_id(void *arg, const struct ethos_session *session)
 {
     struct finding *finding = arg;
@@ -172,7 +164,7 @@ static int find_prefix(struct ethos_sessions *store, const char *name, struct fi
     return store->ops->list(store, &query, add_matching_id, finding, cursor, error);
 }
 
-/* A whole id, and then a key, goes before the start of another id. */
+/* A whole id, and then a key, takes precedence over the start of another id. */
 static int find_by_name(struct ethos_sessions *store, const char *name, struct finding *finding,
                         struct ethos_error *error)
 {
@@ -200,16 +192,16 @@ int sessions_find(struct ethos *self, const struct ethos_people *people, const c
     if (code != ETHOS_OK)
         return code;
     if (*finding.other) {
-        code = err_set(error, ETHOS_INVALID, "%s: begins the id of more than one session", name);
-        return err_hint(error, code, "say more of it: %s or %s", finding.id, finding.other);
+        code = err_set(error, ETHOS_INVALID, "%s: more than one session id starts with this", name);
+        return err_hint(error, code, "use more characters: %s or %s", finding.id, finding.other);
     }
     if (!*finding.id) {
         code = err_set(error, ETHOS_NOTFOUND, "no such session: %s", name);
         return err_hint(
             error, code,
-            people && people->owner // whether it is another's, and whose, an agent may not learn
+            people && people->owner // an agent must not learn whether it exists, and whose it is
                 ? "ethos sessions list --all shows yours; --all-users those of others"
-                : "ethos sessions list --all shows what there is");
+                : "ethos sessions list --all shows the existing ones");
     }
     memcpy(out_id, finding.id, sizeof finding.id);
     return ETHOS_OK;
@@ -229,7 +221,7 @@ int sessions_folder(const char *folder, char out_path[PATH_MAX], struct ethos_er
         return ETHOS_OK;
     if (!folder && errno == ENOENT)
         return err_hint(error, err_set(error, ETHOS_NOTFOUND, "the current directory is gone"),
-                        "change to one that is there");
+                        "change to an existing directory");
     return err_errno(error, errno, folder ? folder : "the current directory");
 }
 
@@ -243,7 +235,7 @@ int sessions_project(const struct ethos_turn *turn, const char *folder, struct s
     return str_code(out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-/* The newest session of a folder's key family; one without folder counts as its own. */
+/* The newest session of a folder's keys; one without a folder counts as the folder's own. */
 struct newest_session {
     const char *folder;
     struct str key;
@@ -251,8 +243,8 @@ struct newest_session {
     bool adopted; /* the newest has no folder yet */
     char id[ETHOS_UUID_SIZE], created[CLOCK_ISO_SIZE];
     long long moment;                  /* of its key; 0 for the plain one */
-    const struct ethos_people *people; /* whose they are */
-    bool taken;                        /* another person has the plain key */
+    const struct ethos_people *people; /* whose sessions are visible */
+    bool taken;                        /* the plain key belongs to another person */
 };
 
 static int check_key_owner(void *arg, const struct ethos_session *session)
@@ -263,7 +255,7 @@ static int check_key_owner(void *arg, const struct ethos_session *session)
     return ETHOS_OK;
 }
 
-/* Of those made within one millisecond the keys count on. */
+/* Within one millisecond, keys are numbered. */
 static int match_newest(void *arg, const struct ethos_session *session)
 {
     struct newest_session *newest = arg;
@@ -283,7 +275,7 @@ static int match_newest(void *arg, const struct ethos_session *session)
     return ETHOS_OK;
 }
 
-/* The key of the folder's family: the plain one, unless another folder has it. */
+/* The base key of the folder: the plain one, unless another folder has it. */
 static int choose_key(struct ethos_sessions *store, struct newest_session *newest,
                       struct ethos_error *error)
 {
@@ -361,28 +353,26 @@ static int create_folder_session(struct ethos_turn *turn, struct ethos_sessions 
                                     .provider = "",
                                     .personality = turn->context.personality,
                                     .working_dir = folder};
-    int code = sessions_user(turn, &session.user, error);
-    return code == ETHOS_OK ? store->ops->create(store, &session, out_id, error) : code;
+    TRY(sessions_user(turn, &session.user, error));
+    return store->ops->create(store, &session, out_id, error);
 }
 
-/* The plain key for the first of a family; a later one has the moment in its key, too. */
+/* The plain key for the first session of a folder; later keys include the time. */
 static int make_next(struct ethos_turn *turn, struct ethos_sessions *store,
                      const struct newest_session *newest, int attempt, char out_id[ETHOS_UUID_SIZE],
                      struct ethos_error *error)
 {
-    struct str key;
+    CLEANUP_STR struct str key;
     str_init(&key, KEY_LIMIT);
     str_add(&key, str_view(&newest->key));
     if (*newest->id || newest->taken)
         str_printf(&key, ":%lld", (long long)service_now_ms(turn->ethos) + attempt);
-    int code = str_code(&key) == ETHOS_OK
-                   ? create_folder_session(turn, store, newest->folder, key.data, out_id, error)
-                   : err_nomem(error);
-    str_release(&key);
-    return code;
+    return str_code(&key) == ETHOS_OK
+               ? create_folder_session(turn, store, newest->folder, key.data, out_id, error)
+               : err_nomem(error);
 }
 
-/* Two at once may want the same key: who comes second looks again. */
+/* If two processes want the same key, the second one retries. */
 static int resume_or_create(struct ethos_turn *turn, struct ethos_sessions *store,
                             struct newest_session *newest, bool fresh, char out_id[ETHOS_UUID_SIZE],
                             struct ethos_error *error)
@@ -428,8 +418,8 @@ int ethos_session_current(struct ethos_turn *turn, const char *folder, int fresh
 struct titling {
     struct str *out;
     bool guarded;
-    struct str safe;  /* of the message at hand, when guarded */
-    struct str other; /* the title when nothing but commands was said */
+    struct str safe;  /* of the current message, when guarded */
+    struct str other; /* the title if there are only commands */
 };
 
 static int title_of_first(void *arg, const struct ethos_message *message)

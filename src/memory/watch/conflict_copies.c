@@ -1,5 +1,5 @@
 /*
- * conflict_copies.c: how many copies are kept beside each text of a scope.
+ * conflict_copies.c: reports new conflict copies in a scope.
  */
 #include <stdlib.h>
 #include <string.h>

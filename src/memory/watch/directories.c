@@ -1,8 +1,8 @@
 /*
- * directories.c: the directories of a home, watched by inotify(7), and what an event in one means.
+ * directories.c: watches the directories of a home by inotify(7), and interprets the events.
  *
- * A directory is watched before it is listed, so what appears meanwhile is met by one or the other. Events
- * only mark: what there is to tell is read from where it is recorded.
+ * A directory is watched before it is listed, so that nothing that appears meanwhile is missed.
+ * Events only mark; what to report is read from where it is recorded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #define HISTORY "memory-history.jsonl"
 #define TREE "memories"
 #define MOST_NAMES 65536  /* in one directory */
-#define MOST_PLACES 32768 /* beyond that everything is polled */
+#define MOST_PLACES 32768 /* with more, everything is polled */
 #define MOST_DEPTH 16     /* of a tree */
 
 #define APPEARS (IN_CREATE | IN_MOVED_TO)
@@ -34,7 +34,7 @@
     (APPEARS | VANISHES | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK)
 
 static const struct {
-    const char *name, *below; /* below: the folder of an id that has the memory, or NULL */
+    const char *name, *below; /* below: the subfolder with the memory, or NULL */
 } folders[] = {
     [SCOPE_PERSONALITY] = {"personalities", NULL},
     [SCOPE_USER] = {"users", NULL},
@@ -45,7 +45,7 @@ static const struct {
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* The first place of a watch, or where it would be. */
+/* The index of the first place of a watch, or where to insert it. */
 static size_t find_watch_place(const struct memory_watch *self, int watch)
 {
     size_t low = 0, high = self->place_count;
@@ -100,7 +100,7 @@ static void remove_place(struct memory_watch *self, size_t at)
             (self->place_count - at) * sizeof *self->places);
 }
 
-/* Watches a directory. False: there is none. What cannot be watched is polled, like all else then. */
+/* Watches a directory. False: it does not exist. If it cannot be watched, everything is polled. */
 static bool add_watch_place(struct memory_watch *self, enum place_kind kind, enum scope_kind of,
                             struct watched *scope, const char *absolute, const char *path)
 {
@@ -157,7 +157,7 @@ static void free_scope(struct memory_watch *self, struct watched *scope)
     free(scope);
 }
 
-/* Whether the texts of a scope are not in its directory. In doubt they are. */
+/* Whether the texts of a scope are elsewhere than in its directory. False if unknown. */
 static bool has_texts_elsewhere(struct memory_watch *self, const struct watched *scope)
 {
     struct ethos_provider *provider;
@@ -168,7 +168,7 @@ static bool has_texts_elsewhere(struct memory_watch *self, const struct watched 
     return true;
 }
 
-/* A scope that is met for the first time; what is in it is news, unless all is. */
+/* Adds a new scope; its contents are reported, except in the first scan. */
 static struct watched *add_watched_scope(struct memory_watch *self, const char *scope,
                                          const char *dir)
 {
@@ -206,7 +206,7 @@ typedef void visit_fn(struct memory_watch *self, struct watched *scope, enum sco
 static void visit_names(struct memory_watch *self, struct watched *scope, enum scope_kind of,
                         const char *path, unsigned depth, visit_fn *visit)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena = {0};
     struct dir_names names;
     int dir = os_openat(self->root, path, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
@@ -217,7 +217,6 @@ static void visit_names(struct memory_watch *self, struct watched *scope, enum s
     os_close(dir);
     for (size_t i = 0; i < names.count; i++)
         visit(self, scope, of, path, names.list[i], depth);
-    arena_release(&arena);
 }
 
 static bool is_of_type(const struct memory_watch *self, const char *path, mode_t type)
@@ -227,7 +226,7 @@ static bool is_of_type(const struct memory_watch *self, const char *path, mode_t
            (info.st_mode & S_IFMT) == type;
 }
 
-/* A text behind a link is changed where nothing of ours is watched. */
+/* A change of a text behind a link is not seen by our watches. */
 static void see_key(struct memory_watch *self, struct watched *scope, const char *dir,
                     const char *name)
 {
@@ -267,7 +266,7 @@ static void visit_text(struct memory_watch *self, struct watched *scope, enum sc
         see_key(self, scope, dir, name);
 }
 
-/* .mem of a scope, and the folder of copies in it. */
+/* .mem of a scope, and its folder of conflict copies. */
 static void visit_mem(struct memory_watch *self, struct watched *scope)
 {
     char path[WATCH_PATH_SIZE];
@@ -277,7 +276,7 @@ static void visit_mem(struct memory_watch *self, struct watched *scope)
         add_below(self, PLACE_CONFLICTS, SCOPE_GLOBAL, scope, path);
 }
 
-/* What a small file is, as far as it can be told without reading it; 0: it is not there. */
+/* A stamp of a small file without reading it; 0: it does not exist. */
 static uint64_t print_of(int dir, const char *path)
 {
     struct home_stamp stamp = {0};
@@ -286,7 +285,7 @@ static uint64_t print_of(int dir, const char *path)
     return stamp.inode * 31 + stamp.size * 7 + (uint64_t)stamp.mtime_ns + (uint64_t)stamp.ctime_ns;
 }
 
-/* A queue that was put there before it was watched, or while it could not be. */
+/* A queue that was created before it was watched, or while it could not be. */
 static void see_queue(struct memory_watch *self, struct watched *scope)
 {
     char path[WATCH_PATH_SIZE];
@@ -344,7 +343,7 @@ static void watch_scope_folder(struct memory_watch *self, enum scope_kind of)
 
 /* ---- the root -------------------------------------------------------------------------------- */
 
-/* Watches what the root will appear in. */
+/* Watches for the root to appear. */
 static void wait_above(struct memory_watch *self)
 {
     char path[PATH_MAX];
@@ -377,7 +376,7 @@ void places_scan(struct memory_watch *self)
         add_watch_place(self, PLACE_HOME, SCOPE_GLOBAL, NULL, self->ethos->home, "");
     if (!open_root(self)) {
         wait_above(self);
-        self->restart = open_root(self); // it came before it was waited for
+        self->restart = open_root(self); // it appeared before it was watched
     }
     if (self->real) {
         visit_scope(self, PLACE_ROOT, SCOPE_GLOBAL, "global", ".");
@@ -435,7 +434,7 @@ static bool is_below(const char *path, const char *dir)
     return strncmp(path, dir, size) == 0 && (path[size] == 0 || path[size] == '/');
 }
 
-/* A directory is gone, or is elsewhere now. */
+/* A directory was deleted or moved. */
 static void drop_below(struct memory_watch *self, const char *dir)
 {
     for (size_t i = self->place_count; i-- > 0;) {
@@ -538,7 +537,7 @@ static void mark_in_root(struct memory_watch *self, const struct watch_place *pl
         mark_in_scope(self, place, mask, name);
 }
 
-/* Ids come and go; of a folder's own files only the map of identities matters. */
+/* Ids come and go; of a folder's own files only the identity map matters. */
 static void mark_in_folder(struct memory_watch *self, const struct watch_place *place,
                            uint32_t mask, const char *name)
 {
@@ -563,7 +562,7 @@ static bool is_personality_file(const struct watch_place *place, const char *nam
             strcmp(name, "toolset.yaml") == 0);
 }
 
-/* The place may be gone when this returns. */
+/* The place may be freed when this returns. */
 static void mark_place(struct memory_watch *self, const struct watch_place *place, uint32_t mask,
                        const char *name)
 {
@@ -608,7 +607,7 @@ static void mark_place(struct memory_watch *self, const struct watch_place *plac
     }
 }
 
-/* The kernel watches it no longer: it was deleted, or we said so. */
+/* The kernel has removed the watch: the directory was deleted, or we removed it. */
 static void forget_watch(struct memory_watch *self, int watch)
 {
     size_t at = find_watch_place(self, watch);
@@ -619,7 +618,7 @@ static void forget_watch(struct memory_watch *self, int watch)
     }
 }
 
-/* The same directory may be several places, by links; marking one may change the list. */
+/* One directory may be several places, by links; marking one may change the list. */
 static void handle_inotify_event(struct memory_watch *self, const struct inotify_event *event)
 {
     const char *name = event->len ? event->name : "";

@@ -1,9 +1,10 @@
 /*
- * external_edits.c: texts that somebody touched.
+ * external_edits.c: records texts that were edited outside ethos.
  *
- * Whether it was us shows in the history: then the text is the one its newest line names. Else it is settled,
- * once it was left alone for QUIET_MS and nobody has it open for writing, as a save may be several
- * steps; the store records it, and its line is told.
+ * The history shows whether ethos made the change: then its newest line names the text. Otherwise
+ * the edit is recorded once the text was left alone for QUIET_MS and nobody has it open for
+ * writing, as a save may take several steps; the store records it, and its history line is
+ * reported.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +16,9 @@
 #include "memory/watch/internal.h"
 
 #define QUIET_MS 300
-#define MOST_WAIT_MS 5000 /* between two looks at a text that somebody keeps open */
-#define AT_ONCE 64        /* texts looked at in one take */
-#define YOUNG_MS 2000     /* grain of times of files, and of clocks */
+#define MOST_WAIT_MS 5000 /* between two checks of a text that somebody keeps open */
+#define AT_ONCE 64        /* texts checked in one call */
+#define YOUNG_MS 2000     /* resolution of file times and clocks */
 
 static uint64_t mix_string(uint64_t print, const char *text)
 {
@@ -42,7 +43,7 @@ static struct touched *find_touched(struct memory_watch *self, const struct watc
     return at;
 }
 
-/* A file beside which there is another memory is none. */
+/* A file of a directory whose texts are elsewhere is not one. */
 void outside_touch(struct memory_watch *self, struct watched *scope, const char *key)
 {
     struct touched *touched = find_touched(self, scope, key);
@@ -78,7 +79,7 @@ struct file_listing {
     struct memory_watch *self;
     struct watched *scope;
     uint64_t print;
-    int64_t since_ms; /* touch those that changed after; INT64_MAX: none */
+    int64_t since_ms; /* check those that changed after; INT64_MAX: none */
     bool any;
 };
 
@@ -117,7 +118,7 @@ void outside_touch_all(struct memory_watch *self, struct watched *scope)
         list_scope_files(&listing);
 }
 
-/* A list that differs: the young texts of it, or all when none is young. */
+/* The list differs: checks the recently changed texts, or all if there are none. */
 void outside_poll(struct memory_watch *self, struct watched *scope)
 {
     struct file_listing listing = {self, scope, 0, INT64_MAX, false};
@@ -147,7 +148,7 @@ struct outside {
     char revision[ETHOS_REVISION_SIZE]; /* of the text, "absent" */
     uint64_t bytes;
     bool busy;     /* somebody is writing it */
-    bool recorded; /* there is a history of it */
+    bool recorded; /* it has a history */
 };
 
 static int read_outside_text(struct ethos_provider *provider, const struct touched *touched,
@@ -166,7 +167,7 @@ static int read_outside_text(struct ethos_provider *provider, const struct touch
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
-/* Looks at the text; when it is not the one that the history names, it is settled. */
+/* Reads the text; if the history names another one, the edit is recorded. */
 static int record_if_edited(struct memory_watch *self, const struct touched *touched,
                             struct outside *out, struct ethos_error *error)
 {
@@ -188,7 +189,7 @@ static int record_if_edited(struct memory_watch *self, const struct touched *tou
     return code;
 }
 
-/* A text without history has no line that could be told. */
+/* A text without history has no line to report. */
 static void report_unrecorded(struct memory_watch *self, const struct touched *touched,
                               const struct outside *outside)
 {
@@ -203,7 +204,7 @@ static void report_unrecorded(struct memory_watch *self, const struct touched *t
     changes_report(self, touched->scope, &change);
 }
 
-/* True: done with it. */
+/* True: done. */
 static bool check_touched(struct memory_watch *self, struct touched *touched)
 {
     struct outside outside = {0};
@@ -224,7 +225,7 @@ static bool check_touched(struct memory_watch *self, struct touched *touched)
     return true;
 }
 
-/* Telling may touch others, which are put first in their bucket: the list is walked anew after each. */
+/* Reporting may add others to the front of their bucket: the list is walked anew after each. */
 static struct touched **find_due(struct memory_watch *self, int64_t now)
 {
     for (size_t i = 0; i < WATCH_BUCKETS; i++)

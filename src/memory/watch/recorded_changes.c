@@ -25,14 +25,14 @@
 #include "store/store.h"
 
 #define HISTORY "memory-history.jsonl"
-#define READ_MOST 4194304   /* bytes in one look */
-#define LAST_LINES 65536    /* bytes from the end that hold the last line */
-#define PENDING_STEP_MS 5   /* before looking again at what is not published yet */
-#define PENDING_SLOW_MS 200 /* after some time */
-#define ABANDONED_MS 3000   /* and then nobody is going to publish it */
+#define READ_MOST 4194304   /* bytes per call */
+#define LAST_LINES 65536    /* bytes from the end that contain the last line */
+#define PENDING_STEP_MS 5   /* before checking again what is incomplete */
+#define PENDING_SLOW_MS 200 /* later, after some time */
+#define ABANDONED_MS 3000   /* and then it will never be completed */
 #define ABANDONED_STEP_MS 5000
 #define MOST_NEWS                                                                                  \
-    8192 /* changes of one scope that are told at once; of more, that there were some */
+    8192 /* changes of one scope reported at once; if there are more, only that there are some */
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
@@ -68,7 +68,7 @@ struct change_search {
     struct arena arena;
     struct ethos_change *items; /* newest first */
     size_t count, capacity;
-    uint64_t newest; /* number of the first that was met; 0: none has one */
+    uint64_t newest; /* number of the first one seen; 0: none has one */
     bool too_many;
 };
 
@@ -183,8 +183,8 @@ static int read_file_from(int fd, uint64_t from, size_t most, struct str *out)
 /* What the last line says, and how far the whole lines go. */
 static void record_file_end(struct watched *scope, int fd, const struct stat *info)
 {
-    struct str end;
-    struct arena arena;
+    CLEANUP_STR struct str end;
+    CLEANUP_ARENA struct arena arena;
     struct history_record record;
     struct ethos_view rest, line;
     uint64_t size = (uint64_t)info->st_size, from = size > LAST_LINES ? size - LAST_LINES : 0;
@@ -201,8 +201,6 @@ static void record_file_end(struct watched *scope, int fd, const struct stat *in
             scope->time_ms = record.ts_ms > scope->time_ms ? record.ts_ms : scope->time_ms;
         }
     }
-    arena_release(&arena);
-    str_release(&end);
 }
 
 /* -1 and errno: EXDEV where a link leads out of the root. */
@@ -339,7 +337,7 @@ static int report_records(struct memory_watch *self, struct watched *scope,
 static int report_lines(struct memory_watch *self, struct watched *scope, int dir,
                         struct ethos_view lines, struct ethos_error *error)
 {
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena;
     struct history history;
     arena_init(&arena);
     history_init(&history, &arena);
@@ -357,7 +355,6 @@ static int report_lines(struct memory_watch *self, struct watched *scope, int di
         code = report_records(self, scope, &history, count, error);
     if (code == ETHOS_OK)
         scope->place += held ? txn_start(lines, &history.records[count]) : lines.size;
-    arena_release(&arena);
     return code;
 }
 

@@ -86,9 +86,7 @@ int watch_provider(struct memory_watch *self, const struct watched *scope,
     *out = scope->from;
     if (*out)
         return ETHOS_OK;
-    int code = watch_turn(self, scope->scope, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(watch_turn(self, scope->scope, &turn, error));
     *out = service_provider(turn, scope->scope, NULL);
     ethos_turn_free(turn);
     return ETHOS_OK;

@@ -1,7 +1,9 @@
 /*
- * files.c: ids, the marker, workspace.json and aliases.json.
+ * files.c: reads and writes workspace ids, markers, workspace.json and aliases.json.
  */
 #include "memory/workspace/files.h"
+#include "base/str.h"
+#include "base/system/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +34,7 @@ void workspace_hash(const char *path, char out[WORKSPACE_HASH_SIZE])
 
 int workspace_usual_id(const char *root, char out[WORKSPACE_ID_SIZE], struct ethos_error *error)
 {
-    struct str id;
+    CLEANUP_STR struct str id;
     char hash[WORKSPACE_HASH_SIZE];
     const char *slash = strrchr(root, '/');
     workspace_hash(root, hash);
@@ -42,7 +44,6 @@ int workspace_usual_id(const char *root, char out[WORKSPACE_ID_SIZE], struct eth
     int code = str_code(&id);
     if (code == ETHOS_OK)
         snprintf(out, WORKSPACE_ID_SIZE, "%s", id.data);
-    str_release(&id);
     return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
@@ -127,7 +128,7 @@ static bool is_marker_token(struct ethos_view text)
            strspn(text.data, "0123456789abcdef") >= text.size;
 }
 
-/* What may not be looked at, or is something else than a small file, is no marker. */
+/* A file that cannot be read, or is not a small regular file, is not a marker. */
 static bool counts_as_none(int errnum)
 {
     return errnum == ENOENT || errnum == ENOTDIR || errnum == EACCES || errnum == ELOOP ||
@@ -160,12 +161,11 @@ int workspace_marker_write(const char *common, const struct workspace_marker *ma
     char line[WORKSPACE_ID_SIZE + WORKSPACE_TOKEN_SIZE + 1];
     if (workspace_marker_read(common, &old) == 1 && markers_equal(&old, marker))
         return 0;
-    int git = os_openat(AT_FDCWD, common, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    CLEANUP_FD int git = os_openat(AT_FDCWD, common, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (git < 0)
         return -1;
     snprintf(line, sizeof line, "%s %s\n", marker->id, marker->token);
     int code = file_replace(git, WORKSPACE_MARKER_NAME, view_str(line), 0600, NULL);
-    os_close(git);
     return code == ETHOS_OK ? 0 : -1;
 }
 
@@ -200,7 +200,7 @@ int workspace_doc_read(int dir, const char *id, json_t **out, struct ethos_error
     int code = home_read_json(dir, path, &doc, error);
     if (code == ETHOS_OK && !json_is_array(json_object_get(doc, "paths"))) {
         json_decref(doc);
-        code = err_set(error, ETHOS_CORRUPT, "%s: no list of paths", path);
+        code = err_set(error, ETHOS_CORRUPT, "%s: not a list of paths", path);
     }
     if (code == ETHOS_OK)
         *out = doc;
@@ -216,30 +216,26 @@ static bool has_member(struct ethos_view text, const char *name, const char *val
 
 bool workspace_doc_has(int dir, const struct workspace_marker *marker, const char *root)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     char path[sizeof WORKSPACE_FOLDER "//" WORKSPACE_DOC + WORKSPACE_ID_SIZE];
     snprintf(path, sizeof path, WORKSPACE_FOLDER "/%s/" WORKSPACE_DOC, marker->id);
     str_init(&text, ETHOS_MAX_MAP_BYTES + 1);
-    bool has = !strpbrk(root, "\"\\") &&
-               home_read(dir, path, ETHOS_MAX_MAP_BYTES, &text, NULL, NULL) == ETHOS_OK &&
-               has_member(str_view(&text), "token", marker->token) &&
-               has_member(str_view(&text), "path", root);
-    str_release(&text);
-    return has;
+    return !strpbrk(root, "\"\\") &&
+           home_read(dir, path, ETHOS_MAX_MAP_BYTES, &text, NULL, NULL) == ETHOS_OK &&
+           has_member(str_view(&text), "token", marker->token) &&
+           has_member(str_view(&text), "path", root);
 }
 
 static int write_json(int dir, const char *folder, const char *name, const json_t *value,
                       struct ethos_error *error)
 {
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, ETHOS_MAX_MAP_BYTES);
     json_print(value, JSON_STYLE_PRETTY, &text);
     str_addc(&text, '\n');
-    int code = str_code(&text) == ETHOS_OK
-                   ? home_replace(dir, folder, name, str_view(&text), error)
-                   : err_set(error, str_code(&text), "%s/%s: too large", folder, name);
-    str_release(&text);
-    return code;
+    return str_code(&text) == ETHOS_OK
+               ? home_replace(dir, folder, name, str_view(&text), error)
+               : err_set(error, str_code(&text), "%s/%s: too large", folder, name);
 }
 
 int workspace_doc_write(int dir, const char *id, const json_t *doc, struct ethos_error *error)

@@ -1,5 +1,5 @@
 /*
- * find.c: the memory of a place, first hit wins.
+ * find.c: finds the memory of a folder; the first match wins.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,16 +11,15 @@
 #include "memory/workspace/files.h"
 #include "memory/workspace/workspace.h"
 
-/* A search. Each step leaves the id in it when it knows one. */
+/* A search. Each step sets the id if it finds one. */
 struct workspace_search {
     int dir;
     const char *root, *common;
     struct looks *looks; /* or NULL */
     char hash[WORKSPACE_HASH_SIZE];
     char usual[WORKSPACE_ID_SIZE];
-    char next
-        [WORKSPACE_ID_SIZE]; /* what a new memory is to be called; its path's hash is another's */
-    struct workspace_index index; /* read by the step that first needs it */
+    char next[WORKSPACE_ID_SIZE]; /* id for a new memory; the hash of its path may be another's */
+    struct workspace_index index; /* read by the first step that needs it */
     bool index_read;
     struct os_identity self;
     char id[WORKSPACE_ID_SIZE];
@@ -47,7 +46,7 @@ static int identify_root(struct workspace_search *look)
     return os_identify(look->root, &look->self);
 }
 
-/* Every id; what each of them says is more than anybody would keep an eye on. */
+/* Lists every id; the files of each are too many to watch. */
 static int each_id(struct workspace_search *look, workspace_id_fn *each, void *arg,
                    struct ethos_error *error)
 {
@@ -58,8 +57,8 @@ static int each_id(struct workspace_search *look, workspace_id_fn *each, void *a
 /* ---- by the marker -------------------------------------------------------------------------- */
 
 /*
- * A copied tree carries the marker of the first, which still stands where it was recorded. A folder
- * that was moved is a recorded directory itself, or leads there by another way.
+ * A copied tree has the marker of the original, which still exists at its recorded path. A folder
+ * that was moved is a recorded directory itself, or leads to one by another path.
  */
 static int is_copy(struct workspace_search *look, const json_t *doc,
                    const struct workspace_marker *marker, bool *out, struct ethos_error *error)
@@ -71,7 +70,7 @@ static int is_copy(struct workspace_search *look, const json_t *doc,
         return err_errno(error, errno, look->root);
     if (workspace_doc_knows(doc, &look->self))
         return ETHOS_OK;
-    looks_beyond(look->looks); // other folders tell
+    looks_beyond(look->looks); // other folders decide
     for (size_t i = 0; !*out && i < json_array_size(paths); i++) {
         const char *path = workspace_entry_path(json_array_get(paths, i));
         int found = workspace_at(path, &there);
@@ -117,15 +116,11 @@ static int by_marker(struct workspace_search *look, struct ethos_error *error)
 static int by_alias(struct workspace_search *look, struct ethos_error *error)
 {
     json_t *aliases;
-    int code = workspace_usual_id(look->root, look->usual, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(workspace_usual_id(look->root, look->usual, error));
     snprintf(look->hash, sizeof look->hash, "%s",
              look->usual + strlen(look->usual) - (sizeof look->hash - 1));
     looks_add(look->looks, WORKSPACE_FOLDER "/" WORKSPACE_ALIASES);
-    code = workspace_aliases_read(look->dir, &aliases, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(workspace_aliases_read(look->dir, &aliases, error));
     struct ethos_view id = json_view(aliases, look->hash);
     if (scope_id_ok(id))
         snprintf(look->next, sizeof look->next, "%.*s", VIEW_ARG(id));
@@ -153,7 +148,7 @@ static int read_index(struct workspace_search *look, struct ethos_error *error)
     return code;
 }
 
-/* Nearly always the usual name; a directory that somebody renamed keeps the hash. */
+/* Nearly always the default name; a renamed directory keeps the hash. */
 static int by_path(struct workspace_search *look, struct ethos_error *error)
 {
     int there = *look->next ? 0 : is_there(look, look->usual);
@@ -165,9 +160,7 @@ static int by_path(struct workspace_search *look, struct ethos_error *error)
     }
     if (*look->next)
         return ETHOS_OK;
-    int code = read_index(look, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_index(look, error));
     if (!look->index.names)
         return each_id(look, match_hash, look, error);
     workspace_index_hash(&look->index, look->hash, look->id);
@@ -176,7 +169,7 @@ static int by_path(struct workspace_search *look, struct ethos_error *error)
 
 /* ---- by the directory itself ---------------------------------------------------------------- */
 
-/* Takes the id when its document knows the directory. */
+/* Sets the id if its document lists the directory. */
 static int try_id(struct workspace_search *look, const char *id, struct ethos_error *error)
 {
     json_t *doc;
@@ -194,7 +187,7 @@ struct identity_scan {
     struct ethos_error error;
 };
 
-/* Without an index; a damaged document of others is theirs to mend. */
+/* Without an index; damaged documents of other workspaces are ignored. */
 static int scan_id(void *arg, const char *id)
 {
     struct identity_scan *scan = arg;
@@ -206,22 +199,20 @@ static int search_identity(struct workspace_search *look, struct ethos_error *er
 {
     struct identity_scan scan = {.look = look};
     char id[WORKSPACE_ID_SIZE];
-    int code = read_index(look, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(read_index(look, error));
     if (look->index.text.size > 0)
         return workspace_index_identity(&look->index, &look->self, id) ? try_id(look, id, error)
                                                                        : ETHOS_OK;
-    code = each_id(look, scan_id, &scan, &scan.error);
+    int code = each_id(look, scan_id, &scan, &scan.error);
     if (code != ETHOS_OK && error)
         *error = scan.error;
     return code;
 }
 
 /*
- * The memory that knows this directory, when that is another than its path leads to: it was moved
- * here, maybe to where another stood. A path's memory that knows it not either is that of a folder
- * made again.
+ * Finds the memory that lists this directory, if it is another than that of its path: the folder
+ * was moved here, maybe replacing another. If the path's memory does not list it either, the folder
+ * was created again.
  */
 static int by_identity(struct workspace_search *look, bool *out_moved, struct ethos_error *error)
 {
@@ -230,7 +221,7 @@ static int by_identity(struct workspace_search *look, bool *out_moved, struct et
     if (identify_root(look) != 0)
         return errno == ENOENT ? ETHOS_OK : err_errno(error, errno, look->root);
     if (look->self.birth_ns == 0)
-        return ETHOS_OK; // a number alone may have been another's before
+        return ETHOS_OK; // an inode number may be reused
     memcpy(named, look->id, sizeof named);
     *look->id = 0;
     int code = *named ? try_id(look, named, error) : ETHOS_OK;
@@ -270,7 +261,7 @@ static int find_known(struct workspace_search *look, enum workspace_how *out_how
     return code;
 }
 
-/* A home in which no folder was ever remembered has nothing to look through. */
+/* A home without any recorded folder has nothing to search. */
 static bool is_first(const struct workspace_search *look)
 {
     struct stat info;
@@ -314,7 +305,7 @@ const char *workspace_named(const char *given)
     return named ? given + sizeof kind - 1 : NULL;
 }
 
-/* Whether the folder at a recorded path has this memory, as the folder itself would find it. */
+/* Whether the folder at a recorded path would find this memory. */
 static int is_home_of(int dir, const char *path, const char *id, struct workspace_place *place,
                       bool *out)
 {
@@ -343,7 +334,7 @@ static int find_folder(int dir, const char *id, struct workspace_place *out,
         str_clear(&out->root);
         str_clear(&out->common);
     }
-    return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK; // what is damaged names no folder
+    return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK; // a damaged document names no folder
 }
 
 int workspace_open(int dir, const char *id, struct workspace_place *out_place,

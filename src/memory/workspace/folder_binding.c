@@ -1,8 +1,8 @@
 /*
- * folder_binding.c: writing down which folder a memory belongs to, and taking that back.
+ * folder_binding.c: records which folder a memory belongs to, and removes such records.
  *
- * All under one lock, in an order that a crash may break anywhere: aliases first, then the document,
- * then the index and the marker. Doing it again completes it.
+ * Everything happens under one lock, in an order that survives a crash anywhere: aliases first,
+ * then the document, then the index and the marker. Repeating it completes it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "memory/workspace/folder_binding.h"
 #include "memory/workspace/workspace.h"
 
-#define WAS_MAX 8 /* earlier directories of a path; one per time it was deleted and made again */
+#define WAS_MAX 8 /* earlier directories of a path; one per time it was deleted and created again */
 
 /* ---- what stands there ---------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static bool entry_is_current(const struct workspace_tie *tie, const json_t *entr
            view_eq_str(json_view(entry, "lastSeen"), tie->today);
 }
 
-/* Whether nothing is to be done; looks without the lock, since nearly always nothing is. */
+/* Whether nothing has to be done; checked without the lock, since it is the usual case. */
 static bool is_binding_current(const struct workspace_tie *tie)
 {
     json_t *doc;
@@ -63,12 +63,10 @@ int workspace_leave(struct workspace_tie *tie, const char *path, struct ethos_er
 {
     char hash[WORKSPACE_HASH_SIZE], usual[WORKSPACE_ID_SIZE], next[WORKSPACE_ID_SIZE];
     workspace_hash(path, hash);
-    int code = workspace_usual_id(path, usual, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(workspace_usual_id(path, usual, error));
     struct ethos_view alias = json_view(tie->aliases, hash), id = view_str(tie->id);
     if (alias.data ? !view_eq(alias, id) : !workspace_id_ends(id, hash))
-        return ETHOS_OK; // the path is another's already
+        return ETHOS_OK; // the path belongs to another memory already
     memcpy(next, usual, sizeof next);
     while ((!tie->deleted && workspace_id_ends(id, next + strlen(next) - strlen(hash))) ||
            workspace_there(tie->dir, next) > 0)
@@ -76,15 +74,13 @@ int workspace_leave(struct workspace_tie *tie, const char *path, struct ethos_er
     return set_alias(tie, hash, strcmp(next, usual) == 0 ? NULL : next, error);
 }
 
-/* The place finds this id by its path from now on. */
+/* Makes the folder find this id by its path. */
 static int alias_root(struct workspace_tie *tie, struct ethos_error *error)
 {
     char hash[WORKSPACE_HASH_SIZE], usual[WORKSPACE_ID_SIZE];
     workspace_hash(tie->root, hash);
-    int code = workspace_usual_id(tie->root, usual, error);
-    return code == ETHOS_OK
-               ? set_alias(tie, hash, strcmp(usual, tie->id) == 0 ? NULL : tie->id, error)
-               : code;
+    TRY(workspace_usual_id(tie->root, usual, error));
+    return set_alias(tie, hash, strcmp(usual, tie->id) == 0 ? NULL : tie->id, error);
 }
 
 /* ---- the document --------------------------------------------------------------------------- */
@@ -100,7 +96,7 @@ static int draw_token(json_t *doc, struct ethos_error *error)
     return json_object_set_new(doc, "token", json_string(token)) == 0 ? ETHOS_OK : err_nomem(error);
 }
 
-/* Brings version, id and token to what they should be. */
+/* Updates version, id and token. */
 static int head_doc(struct workspace_tie *tie, struct ethos_error *error)
 {
     if (!tie->doc)
@@ -122,9 +118,9 @@ static json_t *identity_row(const struct os_identity *identity)
 }
 
 /*
- * What had the memory of an entry before this folder: any of it may still show up elsewhere, and is
- * then the first. Whatever came to the place after this folder never had it rightly. last: the
- * directory of the entry itself is one of them.
+ * The directories that had the memory of an entry before this folder: any of them may still show up
+ * elsewhere, and is then the original. A directory that appeared there after this folder never had
+ * it. last: the entry's own directory is one of them.
  */
 static int add_earlier(const struct workspace_tie *tie, const json_t *entry, bool last, json_t *out)
 {
@@ -162,7 +158,7 @@ static json_t *make_path_entry(const struct workspace_tie *tie, const json_t *ol
 typedef int left_fn(const struct workspace_tie *tie, const json_t *entry, bool *out,
                     struct ethos_error *error);
 
-/* Whether the folder is the directory that stood there, or does. */
+/* Whether the folder is the directory that was recorded, or is now at that path. */
 static int is_its_own(const struct workspace_tie *tie, const json_t *entry, bool *out,
                       struct ethos_error *error)
 {
@@ -175,7 +171,7 @@ static int is_its_own(const struct workspace_tie *tie, const json_t *entry, bool
     return ETHOS_OK;
 }
 
-/* For a folder that came from elsewhere: whether nothing stands there now. */
+/* For a moved folder: whether nothing is at the recorded path now. */
 static int is_gone(const struct workspace_tie *tie, const json_t *entry, bool *out,
                    struct ethos_error *error)
 {
@@ -186,7 +182,7 @@ static int is_gone(const struct workspace_tie *tie, const json_t *entry, bool *o
     return stands < 0 ? err_errno(error, errno, workspace_entry_path(entry)) : ETHOS_OK;
 }
 
-/* The same: whether another stands there than the first one did. */
+/* Likewise: whether another directory is there now. */
 static int is_taken(const struct workspace_tie *tie, const json_t *entry, bool *out,
                     struct ethos_error *error)
 {
@@ -207,7 +203,10 @@ static bool make_marker(const struct workspace_tie *tie, struct workspace_marker
     return token != NULL;
 }
 
-/* Takes a place off the list; whoever stands there now may have written, but the memory is not theirs. */
+/*
+ * Removes a path from the list; a directory there may have written meanwhile, but the memory is not
+ * its own.
+ */
 static int leave_place(struct workspace_tie *tie, size_t at, struct ethos_error *error)
 {
     struct os_identity there;
@@ -243,7 +242,7 @@ static int leave_places(struct workspace_tie *tie, left_fn *left, struct ethos_e
     return code;
 }
 
-/* Takes the places off the list that the folder has left, by the surest sign there is. */
+/* Removes the paths that the folder has left, by the most reliable evidence available. */
 static int leave_old_places(struct workspace_tie *tie, struct ethos_error *error)
 {
     static left_fn *const signs[] = {is_its_own, is_gone, is_taken};
@@ -264,7 +263,7 @@ static int list_root(struct workspace_tie *tie, struct ethos_error *error)
     return failed ? err_nomem(error) : ETHOS_OK;
 }
 
-/* Takes the directory off an entry; true when it was there. */
+/* Removes the directory from an entry; true if it was there. */
 static bool drop_self(const struct workspace_tie *tie, json_t *paths, size_t at)
 {
     json_t *entry = json_array_get(paths, at);
@@ -326,7 +325,7 @@ static bool index_stands(const struct workspace_tie *tie)
     return there;
 }
 
-/* A git directory that cannot be written to has no marker, and the folder is known by its path. */
+/* A git directory that is not writable gets no marker, and the folder is known by its path. */
 static void write_marker(const struct workspace_tie *tie)
 {
     struct workspace_marker marker;
@@ -334,7 +333,7 @@ static void write_marker(const struct workspace_tie *tie)
         workspace_marker_write(tie->common, &marker);
 }
 
-/* Whether a marker is to be left that is not there, as after git init. */
+/* Whether to write a missing marker, as after git init. */
 static bool lacks_marker(const struct workspace_tie *tie)
 {
     struct workspace_marker marker;
@@ -377,19 +376,15 @@ int workspace_record(int dir, const struct workspace_place *place,
     int lock;
     if (!utf8_valid(str_view(&place->root)))
         return ETHOS_OK;
-    int code = workspace_tie_init(&tie, dir, place, workspace_id(found), error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(workspace_tie_init(&tie, dir, place, workspace_id(found), error));
     clock_date(now_ms, tie.today);
     tie.marker = marker;
     tie.moved = found->how == WORKSPACE_MARKER;
     bool stood = found->how != WORKSPACE_MOVED && is_binding_current(&tie);
     if (stood && !lacks_marker(&tie))
         return ETHOS_OK;
-    code = home_lock(dir, WORKSPACE_FOLDER, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = workspace_tie_load(&tie, error);
+    TRY(home_lock(dir, WORKSPACE_FOLDER, &lock, error));
+    int code = workspace_tie_load(&tie, error);
     if (code == ETHOS_OK && stood)
         write_marker(&tie);
     else if (code == ETHOS_OK)

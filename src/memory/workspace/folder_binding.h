@@ -1,5 +1,5 @@
 /*
- * folder_binding.h: steps of tying folders to a memory. Private to memory/workspace/.
+ * folder_binding.h: steps of binding folders to a memory. Private to memory/workspace/.
  *
  *     lock; workspace_tie_init(); today, marker, moved; workspace_tie_load(); workspace_tie_root();
  *     workspace_tie_release(); unlock
@@ -17,14 +17,14 @@ struct workspace_tie {
     const char *root, *common; /* of the folder */
     struct os_identity self;
     char today[CLOCK_ISO_SIZE];
-    bool marker; /* leave one */
+    bool marker; /* write a marker */
     bool
-        moved; /* found by its marker: if its path is new, recorded ones that are gone were its own */
-    bool deleted; /* the memory is gone */
+        moved; /* found by its marker: if its path is new, recorded paths that are gone were its own */
+    bool deleted; /* the memory is deleted */
     json_t *doc;  /* NULL: none yet */
     json_t *aliases;
     bool aliases_changed;
-    json_t *was; /* what stood, before this folder, at the places it left; NULL: it left none */
+    json_t *was; /* directories at the paths it left, before this folder; NULL: it left none */
 };
 
 int workspace_tie_init(struct workspace_tie *tie, int dir, const struct workspace_place *place,
@@ -34,16 +34,16 @@ int workspace_tie_init(struct workspace_tie *tie, int dir, const struct workspac
 int workspace_tie_load(struct workspace_tie *tie, struct ethos_error *error);
 void workspace_tie_release(struct workspace_tie *tie);
 
-/* Makes the folder one of this memory, and writes everything. */
+/* Binds the folder to this memory, and writes everything. */
 int workspace_tie_root(struct workspace_tie *tie, struct ethos_error *error);
 
 /*
- * In the aliases: whatever stands at this path from now on finds another memory than this one. Nothing
- * when the path leads elsewhere already.
+ * Adds an alias: a directory at this path finds another memory from now on. Nothing if the path
+ * leads elsewhere already.
  */
 int workspace_leave(struct workspace_tie *tie, const char *path, struct ethos_error *error);
 
-/* Takes the folder off the list of another memory than that of the tie. */
+/* Removes the folder from the list of another memory. */
 int workspace_untie_root(const struct workspace_tie *tie, const char *id,
                          struct ethos_error *error);
 

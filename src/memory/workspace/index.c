@@ -1,5 +1,5 @@
 /*
- * index.c: the derived list of names and identities, and walking all ids without it.
+ * index.c: the derived index of names and identities, and listing all ids without it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,7 @@ static bool copy_valid_id(struct ethos_view id, char out_id[WORKSPACE_ID_SIZE])
     return true;
 }
 
-/* The part of a text that follows what is searched for. */
+/* The rest of a text after a match. */
 static bool find_after(struct ethos_view text, struct ethos_view what, struct ethos_view *out_rest)
 {
     const char *at = memmem(text.data, text.size, what.data, what.size);
@@ -156,7 +156,7 @@ static void add_identities(const char *id, const json_t *doc, struct str *out)
     }
 }
 
-/* The lines of all but one id. */
+/* Copies the lines of all ids but one. */
 static void copy_other_identities(struct ethos_view old, const char *but, struct str *out)
 {
     struct ethos_view line;
@@ -171,7 +171,7 @@ static void copy_other_identities(struct ethos_view old, const char *but, struct
 
 struct making {
     int dir;
-    const char *but; /* whose document is at hand */
+    const char *but; /* whose document was just read */
     struct str text;
 };
 
@@ -182,7 +182,7 @@ static int add_id_line(void *arg, const char *id)
     return ETHOS_OK;
 }
 
-/* A document that cannot be read says nothing about where its memory belongs. */
+/* An unreadable document says nothing about where its memory belongs. */
 static int read_identities(void *arg, const char *id)
 {
     struct making *making = arg;
@@ -194,7 +194,7 @@ static int read_identities(void *arg, const char *id)
     return ETHOS_OK;
 }
 
-/* Gives the folder a time that no change of its names can give it. */
+/* Gives the folder an mtime that no change of its names can produce. */
 static int set_folder_stamp(int dir, struct str *out, struct ethos_error *error)
 {
     uint16_t random = 0;

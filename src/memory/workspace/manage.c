@@ -1,5 +1,5 @@
 /*
- * manage.c: workspaces as people see them: list, adopt, forget.
+ * manage.c: manages workspaces: list, adopt, forget.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +109,7 @@ static int count_file(void *arg, const char *name)
     return 0;
 }
 
-/* The files of a memory. False when they cannot be looked at, as behind a link out of the home. */
+/* The files of a memory. False if they cannot be read, as behind a link out of the home. */
 static bool count_files(int dir, const char *id, struct workspace_tally *out)
 {
     char path[PATH_SIZE];
@@ -191,13 +191,13 @@ int workspace_list(int dir, json_t **out_rows, struct ethos_error *error)
 
 int workspace_show(int dir, const char *id, json_t **out_row, struct ethos_error *error)
 {
-    int code = workspace_known(dir, id, error);
-    return code == ETHOS_OK ? row_of(dir, id, out_row, error) : code;
+    TRY(workspace_known(dir, id, error));
+    return row_of(dir, id, out_row, error);
 }
 
 /* ---- adopt ---------------------------------------------------------------------------------- */
 
-/* A memory of its own that would be lost from sight. */
+/* Refuses to hide a memory of the folder's own. */
 static int check_own(int dir, const struct workspace_found *found, const char *id, bool replace,
                      struct ethos_error *error)
 {
@@ -205,17 +205,17 @@ static int check_own(int dir, const struct workspace_found *found, const char *i
     const char *own = workspace_id(found);
     if (replace || strcmp(own, id) == 0 || (count_files(dir, own, &tally) && tally.bytes == 0))
         return ETHOS_OK;
-    int code = err_set(error, ETHOS_EXISTS, "this folder has a memory of its own: %s", own);
-    return err_hint(error, code, "--replace ties it to %s instead; %.64s stays", id, own);
+    int code = err_set(error, ETHOS_EXISTS, "this folder already has its own memory: %s", own);
+    return err_hint(error, code, "--replace binds it to %s instead; %.64s is kept", id, own);
 }
 
 static int adopt_locked(struct workspace_tie *tie, const struct workspace_found *found,
                         struct ethos_error *error)
 {
-    int code = workspace_tie_load(tie, error);
-    if (code == ETHOS_OK && strcmp(workspace_id(found), tie->id) != 0)
-        code = workspace_untie_root(tie, workspace_id(found), error);
-    return code == ETHOS_OK ? workspace_tie_root(tie, error) : code;
+    TRY(workspace_tie_load(tie, error));
+    if (strcmp(workspace_id(found), tie->id) != 0)
+        TRY(workspace_untie_root(tie, workspace_id(found), error));
+    return workspace_tie_root(tie, error);
 }
 
 int workspace_adopt(int dir, const struct workspace_place *place, const char *id, bool replace,
@@ -233,11 +233,8 @@ int workspace_adopt(int dir, const struct workspace_place *place, const char *id
         code = check_own(dir, &found, id, replace, error);
     if (code != ETHOS_OK || check)
         return code;
-    code = workspace_tie_init(&tie, dir, place, id, error);
-    if (code == ETHOS_OK)
-        code = home_lock(dir, WORKSPACE_FOLDER, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(workspace_tie_init(&tie, dir, place, id, error));
+    TRY(home_lock(dir, WORKSPACE_FOLDER, &lock, error));
     clock_date(now_ms, tie.today);
     tie.marker = marker;
     code = adopt_locked(&tie, &found, error);
@@ -248,7 +245,7 @@ int workspace_adopt(int dir, const struct workspace_place *place, const char *id
 
 /* ---- forget --------------------------------------------------------------------------------- */
 
-/* A damaged document is no reason to keep it. */
+/* A damaged document does not prevent it. */
 static int load_ties(struct workspace_tie *tie, struct ethos_error *error)
 {
     int code = workspace_doc_read(tie->dir, tie->id, &tie->doc, error);
@@ -279,7 +276,10 @@ static int drop_aliases(struct workspace_tie *tie, struct ethos_error *error)
     return code;
 }
 
-/* The path whose hash ends the id may be known to nobody; an alias keeps it off all the same. */
+/*
+ * The path whose hash ends the id may be unknown; an alias prevents a new memory there from using
+ * it.
+ */
 static int hide_name(struct workspace_tie *tie, struct ethos_error *error)
 {
     char next[WORKSPACE_ID_SIZE];
@@ -311,7 +311,7 @@ static void drop_markers(const struct workspace_tie *tie)
         workspace_marker_at(workspace_entry_path(entry), &marker, true);
 }
 
-/* Out of sight at once, then removed. */
+/* Hidden at once, then deleted. */
 static int delete_memory(const struct workspace_tie *tie, struct ethos_error *error)
 {
     char path[PATH_SIZE], aside[PATH_SIZE];
@@ -319,13 +319,13 @@ static int delete_memory(const struct workspace_tie *tie, struct ethos_error *er
     snprintf(aside, sizeof aside, WORKSPACE_STATE "/forgotten-%s", tie->id);
     if (os_mkdirs(tie->dir, WORKSPACE_STATE) != 0)
         return err_errno(error, errno, WORKSPACE_STATE);
-    dir_remove(tie->dir, aside); // of an earlier time, cut short
+    dir_remove(tie->dir, aside); // left by an interrupted one
     if (os_renameat(tie->dir, path, tie->dir, aside, 0) != 0)
         return err_errno(error, errno, path);
     return dir_remove(tie->dir, aside) == 0 ? ETHOS_OK : err_errno(error, errno, aside);
 }
 
-/* What imports saw and checks found, which no later memory of this id may take for its own. */
+/* Records of imports and checks, which must not apply to a later memory with this id. */
 static int delete_records(const struct workspace_tie *tie, struct ethos_error *error)
 {
     static const char *const kinds[] = {"imports", "checks"};
@@ -374,12 +374,9 @@ int workspace_forget(int dir, const char *id, bool memory, struct ethos_error *e
 {
     struct workspace_tie tie = {.dir = dir, .id = id};
     int lock;
-    int code = workspace_known(dir, id, error);
-    if (code == ETHOS_OK)
-        code = home_lock(dir, WORKSPACE_FOLDER, &lock, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = forget_locked(&tie, memory, error);
+    TRY(workspace_known(dir, id, error));
+    TRY(home_lock(dir, WORKSPACE_FOLDER, &lock, error));
+    int code = forget_locked(&tie, memory, error);
     os_close(lock);
     workspace_tie_release(&tie);
     return code;
@@ -395,7 +392,7 @@ struct checking {
     void *arg;
 };
 
-/* Under a name that no other has. */
+/* Under a unique name. */
 static int move_aside(const struct checking *checking, const char *path, struct ethos_error *error)
 {
     char aside[PATH_SIZE + 32];
@@ -417,7 +414,7 @@ static void report_or_fix(const struct checking *checking, const char *path,
     bool fix = checking->fix && why->code == ETHOS_CORRUPT;
     if (fix && move_aside(checking, path, &failure) == ETHOS_OK) {
         finding.severity = ETHOS_FINDING_FIXED;
-        finding.remedy = "kept beside it as .damaged-...; the next write makes it anew";
+        finding.remedy = "renamed to .damaged-...; the next write creates it anew";
     } else if (fix) {
         finding.problem = failure.text;
         finding.remedy = NULL;

@@ -1,5 +1,5 @@
 /*
- * workspace.c: which project folder this is. Its memory is found in find.c.
+ * workspace.c: finds the project folder of a directory. Its memory is found in find.c.
  */
 #include "memory/workspace/workspace.h"
 
@@ -31,12 +31,12 @@ static void cut_to_parent(char *path)
 enum git {
     GIT_NONE,
     GIT_DIRECTORY,
-    GIT_LINKED, /* a directory somewhere else: whose it is cannot be told */
+    GIT_LINKED, /* a directory elsewhere whose repository is unknown */
     GIT_FILE,
     GIT_UNKNOWN /* errno says why */
 };
 
-/* What may not be looked at counts as not there, as git sees it. */
+/* What cannot be read counts as missing, as in git. */
 static enum git detect_git(const char *path, struct looks *looks)
 {
     char probe[PATH_LIMIT + 8];
@@ -53,7 +53,7 @@ static enum git detect_git(const char *path, struct looks *looks)
                                                                                     : GIT_UNKNOWN;
 }
 
-/* Moves path up to the nearest directory that holds .git, if one does. */
+/* Moves path up to the nearest directory with .git, if there is one. */
 static enum git find_git(char path[PATH_LIMIT], struct looks *looks)
 {
     char top[PATH_LIMIT];
@@ -81,23 +81,24 @@ static int resolve_from(const char *base, const char *relative, char out[PATH_LI
     return os_realpath(joined, out);
 }
 
-/* What a line of git's says. 0, or -1 and errno. */
+/* Reads a line of a git file. 0, or -1 and errno. */
 static int read_git_line(const char *name, char line[LINK_LIMIT], struct looks *looks)
 {
     looks_add(looks, "%s", name);
     return workspace_line(name, 0, line, LINK_LIMIT);
 }
 
-/* For what follow_worktree could not follow: what is not there leads nowhere, the rest is an error. */
+/* When follow_worktree failed: a missing target leads nowhere, anything else is an error. */
 static int unless_absent(void)
 {
     return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
 }
 
 /*
- * Whether the repository knows this work tree: its git directory lies in the common one and points
- * back here, or to where nothing is any more: it was moved, and git was not told. A folder that merely
- * claims to belong to another project gets none of its memory. -1 when that cannot be told.
+ * Whether the repository knows this work tree: its git directory is in the common one and points
+ * back here, or to a path that no longer exists: the work tree was moved without telling git. A
+ * folder that merely claims to belong to another project gets none of its memory. -1 if that is
+ * unknown.
  */
 static int worktree_belongs(const char *git, const char *common, const char *path,
                             struct looks *looks)
@@ -116,9 +117,10 @@ static int worktree_belongs(const char *git, const char *common, const char *pat
 }
 
 /*
- * A linked worktree has a .git file naming its git directory, and that has a commondir file; the
- * memory is that of the main work tree. A submodule has no commondir and keeps its own. -1 and errno
- * when the files that tell cannot be read. Its paths are not on the stack of those who have none.
+ * A linked work tree has a .git file naming its git directory, which has a commondir file; the
+ * memory is that of the main work tree. A submodule has no commondir and has its own memory. -1 and
+ * errno if these files cannot be read. A separate function, to keep its buffers off the stack of
+ * other folders.
  */
 __attribute__((noinline)) static int follow_worktree(char path[PATH_LIMIT],
                                                      struct workspace_place *out)
@@ -188,14 +190,14 @@ int workspace_locate(const char *given, struct workspace_place *out, struct etho
     char path[PATH_LIMIT];
     looks_add(out->looks, "%s", given);
     if (*given != '/')
-        looks_beyond(out->looks); // the current directory may become another
-    int code = given_root(given, path, error);
-    return code == ETHOS_OK ? finish_place(path, detect_git(path, out->looks), out, error) : code;
+        looks_beyond(out->looks); // the current directory may change
+    TRY(given_root(given, path, error));
+    return finish_place(path, detect_git(path, out->looks), out, error);
 }
 
 /* ---- a place inside -------------------------------------------------------------------------- */
 
-/* A memory that cannot be told counts: whoever uses it is to know. */
+/* An unreadable memory counts: its users should know. */
 static int has_memory(int dir, const char *path, struct looks *looks, bool *out)
 {
     struct workspace_place place;
@@ -211,7 +213,7 @@ static int has_memory(int dir, const char *path, struct looks *looks, bool *out)
     return code;
 }
 
-/* The home directory of the person, whose memory is that of no folder below. */
+/* The home directory of the person, whose memory does not extend to folders below it. */
 static bool own_home(char out[PATH_LIMIT])
 {
     const char *home = getenv("HOME");
@@ -238,7 +240,7 @@ bool workspace_nearest(const char *folder, char out[PATH_MAX])
     return strcmp(out, "/") != 0 && !home;
 }
 
-/* Moves path up to the nearest directory that has a memory, if one does. */
+/* Moves path up to the nearest directory with a memory, if there is one. */
 __attribute__((noinline)) static int find_memory(int dir, char path[PATH_LIMIT],
                                                  struct looks *looks)
 {
@@ -264,11 +266,10 @@ int workspace_around(int dir, const char *folder, struct workspace_place *out,
                      struct ethos_error *error)
 {
     char path[PATH_LIMIT];
-    int code = folder ? given_root(folder, path, error) : ETHOS_OK;
-    if (code == ETHOS_OK && !folder && !getcwd(path, PATH_LIMIT))
-        code = err_errno(error, errno, "current directory");
-    if (code != ETHOS_OK)
-        return code;
+    if (folder)
+        TRY(given_root(folder, path, error));
+    if (!folder && !getcwd(path, PATH_LIMIT))
+        return err_errno(error, errno, "current directory");
     looks_add(out->looks, "%s", path);
     enum git git = find_git(path, out->looks);
     if (git == GIT_NONE && dir >= 0 && find_memory(dir, path, out->looks) != ETHOS_OK)
@@ -278,7 +279,7 @@ int workspace_around(int dir, const char *folder, struct workspace_place *out,
 
 /* ---- all of a project ------------------------------------------------------------------------ */
 
-/* A name that lines cannot hold is left out. */
+/* A name with a newline is left out. */
 static void add_folder(const char *path, bool below, struct str *out)
 {
     if (strchr(path, '\n'))
@@ -290,14 +291,14 @@ static void add_folder(const char *path, bool below, struct str *out)
         str_addc(out, '/');
 }
 
-/* The linked work trees that the repository knows, wherever they are. */
+/* The linked work trees of the repository, wherever they are. */
 static void add_worktrees(const char *common, struct str *out)
 {
     char name[PATH_LIMIT + 512], line[LINK_LIMIT];
-    struct arena arena;
+    CLEANUP_ARENA struct arena arena = {0};
     struct dir_names names = {0};
     snprintf(name, sizeof name, "%s/worktrees", common);
-    int dir = os_openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY, 0);
+    CLEANUP_FD int dir = os_openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return;
     arena_init(&arena);
@@ -311,8 +312,6 @@ static void add_worktrees(const char *common, struct str *out)
         line[size - 5] = 0;
         add_folder(line, true, out);
     }
-    arena_release(&arena);
-    os_close(dir);
 }
 
 int workspace_folders(const struct workspace_place *place, const struct workspace_found *found,

@@ -38,30 +38,30 @@
 
 #define WORKSPACE_SLUG_MAX 32 /* bytes */
 
-/* Where a folder is; all that finding its memory needs to know about it. */
+/* A folder, and everything needed to find its memory. */
 struct workspace_place {
-    struct str root;     /* real path: the main work tree for a linked one */
+    struct str root;     /* real path: for a linked work tree, of the main one */
     struct str common;   /* the git common directory, or empty */
-    struct looks *looks; /* told what was looked at to know all this, and its memory; or NULL */
+    struct looks *looks; /* records the files read to find this and its memory; or NULL */
 };
 
 void workspace_place_init(struct workspace_place *place);
 void workspace_place_release(struct workspace_place *place);
 
-/* The folder that is given, as it is. */
+/* The given folder. */
 int workspace_locate(const char *given, struct workspace_place *out, struct ethos_error *error);
 
 /*
- * The project that a folder (NULL: the current directory) is in: its git top level; without git the
- * nearest folder from there up that has a memory, else the folder itself. The memory of the home
- * directory or of / is that of no folder below. ETHOS_NOTFOUND when the folder is gone.
+ * The project of a folder (NULL: the current directory): its git top level; without git the nearest
+ * folder from there up with a memory, else the folder itself. The memory of the home directory or
+ * of / does not extend to folders below. ETHOS_NOTFOUND if the folder is gone.
  */
 int workspace_around(int dir, const char *folder, struct workspace_place *out,
                      struct ethos_error *error);
 
 /*
- * The folder of an absolute path, or the nearest above it when it is gone. False when that is the home directory or /,
- * whose memory is that of no folder below.
+ * The folder of an absolute path, or its nearest existing parent. False if that is the home
+ * directory or /, whose memory does not extend to folders below.
  */
 bool workspace_nearest(const char *folder, char out[PATH_MAX]);
 
@@ -70,7 +70,7 @@ enum workspace_how {
     WORKSPACE_PATH,   /* by its path */
     WORKSPACE_MARKER, /* by the marker in its git directory */
     WORKSPACE_ALIAS,
-    WORKSPACE_MOVED, /* by the identity of the directory, whatever its path leads to */
+    WORKSPACE_MOVED, /* by the identity of the directory, whatever its path */
     WORKSPACE_NAMED  /* by its id */
 };
 
@@ -80,8 +80,8 @@ struct workspace_found {
 };
 
 /*
- * Appends the folders whose conversations are those of the place, as queries want them (ethos/session.h): it
- * and all below, when that is one project, and so for its work trees. Returns str_code.
+ * Appends the folders whose conversations belong to the place, for queries (ethos/session.h): the
+ * folder and all below, if that is one project, and likewise for its work trees. Returns str_code.
  */
 int workspace_folders(const struct workspace_place *place, const struct workspace_found *found,
                       struct str *out);
@@ -90,10 +90,9 @@ int workspace_folders(const struct workspace_place *place, const struct workspac
 const char *workspace_id(const struct workspace_found *found);
 
 /*
- * The memory of a place: that of its marker; else the one that knows the directory; else that of its
- * alias or path. dir -1: no home yet. What cannot be read is an error: another memory instead of this
- * one would be worse; a marker that is not ours is no marker. Costs a few opens whatever the number
- * of workspaces.
+ * Finds the memory of a place: by its marker; else by the directory; else by its alias or path. dir
+ * -1: no home yet. What cannot be read is an error: using another memory would be worse; a marker
+ * of another home is ignored. Costs a few opens whatever the number of workspaces.
  */
 int workspace_find(int dir, const struct workspace_place *place, struct workspace_found *out,
                    struct ethos_error *error);
@@ -102,16 +101,16 @@ int workspace_find(int dir, const struct workspace_place *place, struct workspac
 const char *workspace_named(const char *given);
 
 /*
- * The memory of an id, and the folder that has it, which is empty when none has any more.
- * ETHOS_NOTFOUND hints at a near one.
+ * The memory with an id, and its folder, which is empty if it has none any more. ETHOS_NOTFOUND
+ * hints at a similar one.
  */
 int workspace_open(int dir, const char *id, struct workspace_place *out_place,
                    struct workspace_found *out, struct ethos_error *error);
 
 /*
- * Records the place in its workspace.json, with token, alias and marker as needed; nothing when it
- * stands there already with the date of today. Called with a write to the scope. That the marker
- * cannot be written is no failure.
+ * Records the place in its workspace.json, with token, alias and marker as needed; nothing if it is
+ * recorded already with today's date. Called with a write to the scope. A marker that cannot be
+ * written is not an error.
  */
 int workspace_record(int dir, const struct workspace_place *place,
                      const struct workspace_found *found, bool marker, int64_t now_ms,
@@ -123,7 +122,7 @@ struct workspace {
     struct workspace_found found;
     bool marker; /* workspace.marker */
     bool recorded;
-    struct ethos_error problem; /* code: why its memory cannot be told; then nothing is found */
+    struct ethos_error problem; /* code: why its memory is unknown; then nothing is found */
 };
 
 /* ---- for people: ethos workspaces ----------------------------------------------------------- */
@@ -134,28 +133,28 @@ struct workspace {
  */
 int workspace_list(int dir, json_t **out_rows, struct ethos_error *error);
 
-/* ETHOS_NOTFOUND, hinting at a near one, when there is no such workspace. */
+/* ETHOS_NOTFOUND, with a hint at a similar one, if the workspace does not exist. */
 int workspace_known(int dir, const char *id, struct ethos_error *error);
 
-/* The same row of one. ETHOS_NOTFOUND as above. */
+/* The same row for one. ETHOS_NOTFOUND as above. */
 int workspace_show(int dir, const char *id, json_t **out_row, struct ethos_error *error);
 
 /*
- * Makes the memory `id` that of the place, which must have none of its own (ETHOS_EXISTS) unless
- * replace; that one stays, untied. check: only whether it could.
+ * Binds the memory `id` to the place, which must have none of its own (ETHOS_EXISTS) unless
+ * replace; that one is kept, unbound. check: only whether that is possible.
  */
 int workspace_adopt(int dir, const struct workspace_place *place, const char *id, bool replace,
                     bool check, bool marker, int64_t now_ms, struct ethos_error *error);
 
 /*
- * Takes away what ties folders to a memory (paths, aliases, marker), or with memory also its files and
- * what the home recorded about them.
+ * Removes what binds folders to a memory (paths, aliases, marker); with memory also its files and
+ * records.
  */
 int workspace_forget(int dir, const char *id, bool memory, struct ethos_error *error);
 
 /*
- * Tells each of aliases.json and the workspace.json that cannot be read; fix: one that is damaged is
- * moved aside, every byte kept, which loses only how folders find their memory other than by path.
+ * Reports aliases.json and every workspace.json that cannot be read; fix: a damaged one is renamed,
+ * unchanged; only finding folders other than by path is lost.
  */
 int workspace_check(int dir, bool fix, int64_t now_ms, ethos_finding_fn *each, void *arg,
                     struct ethos_error *error);

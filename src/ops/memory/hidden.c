@@ -451,7 +451,7 @@ static int find_decision(const struct op_call *call, struct ethos_turn *turn,
     arena_release(&arena);
     if (code == ETHOS_OK && count != 1)
         code = count == 0
-                   ? err_set(error, ETHOS_NOTFOUND, "no such line is shown")
+                   ? err_set(error, ETHOS_NOTFOUND, "this line is not on the list of shown lines")
                    : err_hint(error,
                               err_set(error, ETHOS_INVALID,
                                       "hash: ambiguous: %zu shown lines start with it", count),

@@ -344,7 +344,7 @@ static void test_a_provider_without_history_says_so(void **state)
                      &(struct ethos_match){.text = VIEW("x"), .flags = ETHOS_MATCH_SUBSTRING}, NULL,
                      &purge, error),
         ETHOS_UNSUPPORTED);
-    assert_string_equal(error->text, "this backend (ram) cannot forget a text for good");
+    assert_string_equal(error->text, "this backend (ram) cannot purge a text");
 }
 
 /* ---- at size -------------------------------------------------------------------------------- */

@@ -248,14 +248,14 @@ static void what_is_no_memory_is_told_with_the_reason(void **state)
         "skipped -dash.md: a name that begins with a dash\n"
         "skipped .hidden.md: a hidden file\n"
         "skipped " LONG_NAME ": a name that is too long\n"
-        "skipped SOUL.md: a name that is reserved\n"
+        "skipped SOUL.md: a reserved name\n"
         "skipped a.txt: not a markdown file\n"
-        "skipped has space.md: no name for memory, which has letters, digits and . _ - only\n"
+        "skipped has space.md: not a valid name for memory: letters, digits and . _ - only\n"
         "skipped link.md: a symbolic link\n"
-        "skipped memory-archive.md: a name that is reserved\n"
+        "skipped memory-archive.md: a reserved name\n"
         "skipped out.md: a symbolic link\n"
         "skipped pipe.md: not a regular file\n"
-        "skipped sub: a folder; only the files beside the index are memory\n"
+        "skipped sub: a folder; only files beside the index are memory\n"
         "skipped two..dots.md: a name with two dots in a row\n"
         "skipped x.sync-conflict-1.md: the name of a temporary or a conflict copy\n"
         "taken ok.md\n");
@@ -360,7 +360,7 @@ static void the_same_lines_changed_on_both_sides_are_kept_beside(void **state)
     world_put(world, "theirs/n.md", "yours\n");
     assert_import(
         world, "claude-code", "../theirs",
-        "conflict n.md: changed here and there in the same lines; both are kept, see ethos "
+        "conflict n.md: both sides changed the same lines; both are kept, see ethos "
         "conflicts list\n");
     assert_note(world, "n.md", "mine\n");
     assert_int_equal(count_conflicts(world), 1);
@@ -376,7 +376,7 @@ static void another_note_of_that_name_is_no_base(void **state)
     world_turn(world, NULL);
     assert_import(world, "claude-code", "../one", "taken n.md\n");
     assert_import(world, "claude-code", "../two",
-                  "conflict n.md: a different note of this name is here; both are kept, see ethos "
+                  "conflict n.md: a different note has this name here; both are kept, see ethos "
                   "conflicts list\n");
     assert_note(world, "n.md", "from one\n");
     assert_int_equal(count_conflicts(world), 1);
@@ -482,7 +482,7 @@ static void an_index_with_lines_of_its_own_gets_the_missing_ones(void **state)
     write_note(world, "MEMORY.md", "# Mine\r\n- [Own](own.md) \xe2\x80\x94 z\n\nprose");
     assert_import(world, "claude-code", "../theirs",
                   "taken a.md\ntaken b.md\nmerged MEMORY.md: 2 lines added to the index\n"
-                  "skipped MEMORY.md:5: points at gone.md, which did not come\n"
+                  "skipped MEMORY.md:5: links to gone.md, which was not imported\n"
                   "skipped MEMORY.md:1: 2 lines of headings and prose: the index here has its "
                   "own\n");
     static const char joined[] =
@@ -659,7 +659,7 @@ static void secrets_are_told_and_kept(void **state)
     world_turn(world, NULL);
     assert_import(
         world, "claude-code", "../theirs",
-        "taken k.md\nwarning k.md:2: looks like a secret (github-pat); it came in as it is\n");
+        "taken k.md\nwarning k.md:2: looks like a secret (github-pat); imported unchanged\n");
     assert_note(world, "k.md", "a\nghp_abcdefghijklmnopqrstuvwxyz0123456789\n");
     assert_import(world, "claude-code", "../theirs", "unchanged k.md\n");
 }
@@ -856,7 +856,7 @@ static void what_was_deleted_here_is_told_and_stays_there(void **state)
     delete_note(world, "a.md");
     assert_export(world, "claude-code", "../out",
                   "unchanged b.md\n"
-                  "skipped a.md: deleted here since it was exported; it stays there\n");
+                  "skipped a.md: deleted here since it was exported; the exported file stays\n");
     world_unlink(world, "out/a.md");
     assert_export(world, "claude-code", "../out", "unchanged b.md\n");
 }

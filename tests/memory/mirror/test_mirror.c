@@ -683,7 +683,7 @@ static void test_the_home_and_what_is_in_or_around_it_are_refused(void **state)
     refuse(path, ETHOS_INVALID, "is inside the home");
     temp_write(&stand.temp, "file", "");
     snprintf(path, sizeof path, "%s/file", stand.temp.path);
-    refuse(path, ETHOS_INVALID, "is no folder");
+    refuse(path, ETHOS_INVALID, "not a folder");
     assert_int_equal(try_open(""), ETHOS_INVALID);
     snprintf(path, sizeof path, "%s/file/x", stand.temp.path);
     assert_int_not_equal(try_open(path), ETHOS_OK);
@@ -714,7 +714,7 @@ static void test_a_second_mirror_of_a_folder_is_refused(void **state)
     (void)state;
     begin(ROWS, true);
     struct mirror *first = stand.mirror;
-    refuse(stand.folder, ETHOS_BUSY, "keeps it in step already");
+    refuse(stand.folder, ETHOS_BUSY, "already mirrored by");
     mirror_close(first);
     open_mirror();
     pass();

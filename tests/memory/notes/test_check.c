@@ -88,15 +88,15 @@ static void test_every_kind_of_claim_names_its_line(void **state)
     struct notes_checked out = check(
         world, &all, 0,
         "gone.md missing 3: MEMORY.md names it, but there is no such note\n"
-        "one.md double 4: MEMORY.md names it once more\n"
+        "one.md double 4: MEMORY.md lists it more than once\n"
         "two.md unlisted 0: it has no line in MEMORY.md\n"
         "one.md expired 5: it expired on 2025-11-14\n"
-        "one.md path 6: src/old.c is not there\n"
+        "one.md path 6: src/old.c does not exist\n"
         "one.md symbol 6: start is not in src/main.c\n"
         "one.md symbol 10: start_all is not in src/main.c\n"
         "one.md date 11: 2025-11-01 has passed\n"
         "one.md link 12: there is no note [[three]]\n"
-        "one.md path 12: src/lost/ is not there\n"
+        "one.md path 12: src/lost/ does not exist\n"
         "one.md path 13: src/main.c has 3 lines, not 9\n");
     assert_int_equal(out.notes, 2);
     assert_int_equal(out.findings, 11);
@@ -121,9 +121,9 @@ static void test_short_paths_are_found_anywhere_in_the_tree(void **state)
                   "`lost.c` and `lost/other.c` are nowhere.\n");
     check(world, &all, 0,
           "a.md symbol 9: index_gone is not in core/index.c\n"
-          "a.md path 10: lib/index.c is not there\n"
-          "a.md path 11: lost.c is not there\n"
-          "a.md path 11: lost/other.c is not there\n");
+          "a.md path 10: lib/index.c does not exist\n"
+          "a.md path 11: lost.c does not exist\n"
+          "a.md path 11: lost/other.c does not exist\n");
 }
 
 static void test_links_find_names_titles_and_files(void **state)
@@ -142,7 +142,7 @@ static void test_links_find_names_titles_and_files(void **state)
     check(world, &all, 0,
           "links.md link 2: there is no note [[nobody]]\n"
           "links.md link 2: there is no note [[a b c]]\n"
-          "links.md path 2: dd.md is not there\n");
+          "links.md path 2: dd.md does not exist\n");
 }
 
 static void test_nothing_outside_the_workspace_is_opened(void **state)
@@ -169,9 +169,9 @@ static void test_nothing_outside_the_workspace_is_opened(void **state)
              "`/etc/nothing-of-this-name.conf`\n"
              "`elsewhere.py` is only behind a link, `away/none.txt` nobody knows\n");
     check(world, &all, 0,
-          "a.md path 7: ~/nowhere.txt is not there\n"
-          "a.md path 9: /etc/nothing-of-this-name.conf is not there\n"
-          "a.md path 10: elsewhere.py is not there\n");
+          "a.md path 7: ~/nowhere.txt does not exist\n"
+          "a.md path 9: /etc/nothing-of-this-name.conf does not exist\n"
+          "a.md path 10: elsewhere.py does not exist\n");
 }
 
 static void test_other_scopes_look_up_no_files(void **state)
@@ -199,12 +199,12 @@ static void test_notes_that_say_the_same_are_told(void **state)
     put_note(world, "c.md", BODY " open\n");
     put_note(world, "d.md", "nothing of the kind\n");
     check(world, &all, 0,
-          "b.md duplicate 0: it says the same as a.md\n"
-          "c.md near-duplicate 0: it says nearly the same as a.md (94 %)\n");
+          "b.md duplicate 0: duplicate of a.md\n"
+          "c.md near-duplicate 0: nearly a duplicate of a.md (94 %)\n");
     const struct notes_check one = {.name = "a"};
     check(world, &one, 0,
-          "a.md duplicate 0: it says the same as b.md\n"
-          "a.md near-duplicate 0: it says nearly the same as c.md (94 %)\n");
+          "a.md duplicate 0: duplicate of b.md\n"
+          "a.md near-duplicate 0: nearly a duplicate of c.md (94 %)\n");
 }
 
 static void test_old_notes_are_told_unless_they_are_verified_now(void **state)
@@ -245,7 +245,7 @@ static void test_only_notes_whose_claims_all_hold_are_verified(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++)
         put_note(world, rows[i].key, rows[i].text);
-    struct notes_checked out = check(world, &all, 0, "b.md path 7: src/lost.c is not there\n");
+    struct notes_checked out = check(world, &all, 0, "b.md path 7: src/lost.c does not exist\n");
     assert_int_equal(out.verified, 1);
     for (size_t i = 1; i < COUNT(rows); i++)
         assert_file(world, note_path(world, rows[i].key), rows[i].text);
@@ -284,7 +284,7 @@ static void test_confirming_marks_the_named_note_whatever_it_claims(void **state
     put_note(world, "a.md", HEAD "see `src/lost.c`\n");
     put_note(world, "b.md", "no head\n");
     const struct notes_check a = {.name = "A", .confirm = true};
-    struct notes_checked out = check(world, &a, 0, "a.md path 7: src/lost.c is not there\n");
+    struct notes_checked out = check(world, &a, 0, "a.md path 7: src/lost.c does not exist\n");
     assert_int_equal(out.verified, 1);
     assert_int_equal(out.notes, 1);
     assert_file(world, note_path(world, "a.md"), HEAD_TODAY "see `src/lost.c`\n");
@@ -341,7 +341,7 @@ static void test_fixing_mends_the_index_and_nothing_else(void **state)
     check(world, &fix, ETHOS_SYNC_DRY_RUN,
           "gone.md missing 3: MEMORY.md names it, but there is no such note\n"
           "b.md unlisted 0: it has no line in MEMORY.md\n"
-          "a.md path 1: src/lost.c is not there\n");
+          "a.md path 1: src/lost.c does not exist\n");
     char *after = world_tree(world, ".", TREE_ALL);
     assert_string_equal(before, after);
     free(before);
@@ -350,13 +350,13 @@ static void test_fixing_mends_the_index_and_nothing_else(void **state)
         world, &fix, 0,
         "gone.md missing 3 fixed: MEMORY.md names it, but there is no such note\n"
         "b.md unlisted 0 fixed: it has no line in MEMORY.md\n"
-        "a.md path 1: src/lost.c is not there\n");
+        "a.md path 1: src/lost.c does not exist\n");
     assert_int_equal(out.fixed, 2);
     assert_int_equal(out.findings, 3);
     assert_file(world, note_path(world, "MEMORY.md"),
                 "# Mine\n\n- [A](a.md) — hook\n- [B](b.md) — a note nobody listed\nprose\n");
     assert_file(world, note_path(world, "a.md"), "see `src/lost.c`\n");
-    check(world, &all, 0, "a.md path 1: src/lost.c is not there\n");
+    check(world, &all, 0, "a.md path 1: src/lost.c does not exist\n");
 }
 
 /* ---- the record ----------------------------------------------------------------------------- */
@@ -377,7 +377,7 @@ static void assert_last(struct world *world, const char *expected)
     free(text);
 }
 
-#define ROW_A "{\"key\":\"a.md\",\"kind\":\"path\",\"line\":1,\"text\":\"src/lost.c is not there\"}"
+#define ROW_A "{\"key\":\"a.md\",\"kind\":\"path\",\"line\":1,\"text\":\"src/lost.c does not exist\"}"
 #define ROW_B "{\"key\":\"b.md\",\"kind\":\"link\",\"line\":2,\"text\":\"there is no note [[zz]]\"}"
 
 static void test_the_last_check_is_recorded(void **state)
@@ -443,7 +443,7 @@ static void test_a_long_record_says_what_it_left_out(void **state)
     assert_int_equal(json_array_size(rows), NOTES_CHECK_KEPT + 1);
     const json_t *row = json_array_get(rows, NOTES_CHECK_KEPT);
     assert_true(view_eq_str(json_view(row, "kind"), "more"));
-    assert_true(view_eq_str(json_view(row, "text"), "5 more were found"));
+    assert_true(view_eq_str(json_view(row, "text"), "5 more findings"));
     json_decref(rows);
     str_release(&text);
 }

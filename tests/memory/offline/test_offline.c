@@ -3,7 +3,7 @@
  */
 #include "fixture.h"
 
-#define OLD "(memory is out of reach; this is what was known at " NOW_ISO ")"
+#define OLD "(memory is unreachable; this is its state of " NOW_ISO ")"
 
 /* ---- opening --------------------------------------------------------------------------------- */
 

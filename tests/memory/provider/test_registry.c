@@ -256,7 +256,7 @@ static void test_a_secret_that_others_may_read_is_refused(void **state)
 
     assert_error(&world->error, open_module(world, &given), ETHOS_DENIED);
     assert_string_equal(world->error.text,
-                        "memory.options.pin: others may read it where it stands");
+                        "memory.options.pin: others may read the file that contains it");
     assert_non_null(strstr(world->error.hint, "pinFile"));
     temp_write(&world->temp, "pin", "1234");
     assert_ok(world, open_module(world, &by_name));
@@ -269,7 +269,7 @@ static void test_a_secret_is_given_in_one_way(void **state)
     const struct secrets_given given = {settings, 2, NULL, world->temp.path, NULL};
 
     assert_error(&world->error, open_module(world, &given), ETHOS_INVALID);
-    assert_string_equal(world->error.text, "memory.options.pin: given in two ways");
+    assert_string_equal(world->error.text, "memory.options.pin: set in two ways");
     assert_string_equal(world->error.hint, "keep one of pin, pinFile and pinEnv");
     assert_int_equal(open_slate(world, "prefixFile", "pin"), ETHOS_INVALID); // is no secret
 }
@@ -376,7 +376,7 @@ static void test_what_a_store_announces_it_has_functions_for(void **state)
         {ETHOS_STORE_PATHS, "odd: announces ETHOS_STORE_PATHS, and has no locate"},
         {ETHOS_STORE_ONCE, "odd: announces ETHOS_STORE_ONCE, and has no update"},
         {ETHOS_STORE_HISTORY, "odd: announces ETHOS_STORE_HISTORY, and has no history and version"},
-        {0, "odd: what it opened names no table of functions"}};
+        {0, "odd: the opened store has no table of functions"}};
     const struct ethos_store_ops ops = {
         .abi = ETHOS_ABI, .name = "odd", .open = open_boasting, .close = close_boasting};
     const struct backend backend = {.store = &ops};

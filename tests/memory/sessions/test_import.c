@@ -294,7 +294,7 @@ static void test_a_session_that_went_on_here_is_a_conflict(void **state)
     say_here(world, "user", "c, here");
     assert_import(world, "a.jsonl", "a.jsonl unchanged 0/3\n");
     assert_taken(world, ASK("1", "a") SAY("2", "b") ASK("3", "c, there"),
-                 "a.jsonl conflict 0/3: it went on here otherwise\n");
+                 "a.jsonl conflict 0/3: the session here continued differently\n");
     assert_query(world, SHOWN, "user|a;assistant|b;user|c, here;");
 }
 
@@ -337,7 +337,7 @@ static void test_what_was_taken_back_there_is_taken_back_here(void **state)
     at += (size_t)snprintf(text + at, sizeof text - at, "{\"parentUuid\":\"" ID("2") "\",%s",
                            ASK("8", "newer") + 1);
     world_put(world, "work/a.jsonl", text);
-    assert_both(world, "a.jsonl conflict 0/5: it went on here otherwise\n");
+    assert_both(world, "a.jsonl conflict 0/5: the session here continued differently\n");
 }
 
 static void test_what_was_undone_here_does_not_come_back(void **state)
@@ -688,7 +688,7 @@ static void test_an_export_of_ours_comes_back_as_it_was(void **state)
     assert_query(world, "SELECT id,content_blocks FROM messages ORDER BY rowid",
                  ID("5") "|-;" ID("6") "|[1];");
     assert_import(world, "a.jsonl", "a.jsonl unchanged 0/2\n");
-    assert_taken(world, OWN("edited"), "a.jsonl conflict 0/1: it says something else here\n");
+    assert_taken(world, OWN("edited"), "a.jsonl conflict 0/1: a message differs here\n");
 }
 
 static void test_a_key_that_is_taken_is_not_taken_away(void **state)
