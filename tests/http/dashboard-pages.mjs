@@ -99,7 +99,7 @@ await test('health: the command of a remedy is whole', async () => {
     const page = await open('#/health');
     const commands = () => page.locator('.finding .command').allTextContents();
     await until(async () => (await commands()).includes('ethos memory forget TEXT'), 'TEXT belongs to the command');
-    await reads(page, 'If it is a secret, it takes it out everywhere; else reword it', '.finding');
+    await reads(page, 'If it is a secret, it removes it everywhere; else reword it', '.finding');
     write(before);
 });
 
