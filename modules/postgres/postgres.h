@@ -31,25 +31,25 @@
 #include "base/str.h"
 #include "base/system/connect_timeout.h"
 
-#define PG_LEAST_SERVER 130000    /* server_version_num */
-#define PG_MAX_SCHEMA 48          /* bytes: name of the schema, which is also that of the channel */
-#define PG_MAX_PASSWORD 1024      /* bytes */
-#define PG_MAX_STATEMENT 8192     /* bytes of SQL */
-#define PG_MAX_MESSAGE 1000000000 /* bytes: what one statement takes, a little below the server's */
-#define PG_LARGE 1048576          /* bytes: a commit that takes time to be sent */
-#define PG_SLOWEST 4096 /* bytes: it is waited for as if at least so many were sent in a ms */
-#define PG_KEYWORDS 48  /* parameters of a connection */
-#define PG_PARAMS 28    /* of a statement */
-#define PG_FEW 5        /* texts that are gathered the fastest way */
-#define PG_SHAPES 512   /* of a commit */
+#define PG_LEAST_SERVER 130000     /* server_version_num */
+#define PG_MAX_SCHEMA 48           /* bytes of the name of the schema, also used for the channel */
+#define PG_MAX_PASSWORD 1024       /* bytes */
+#define PG_MAX_STATEMENT 8192      /* bytes of SQL */
+#define PG_MAX_MESSAGE 1000000000  /* bytes of one statement, a little below the server's limit */
+#define PG_LARGE 1048576           /* bytes from which a commit takes time to send */
+#define PG_SLOWEST 4096            /* bytes per ms: timeouts assume at least this speed */
+#define PG_KEYWORDS 48             /* parameters of a connection */
+#define PG_PARAMS 28               /* of a statement */
+#define PG_FEW 5                   /* texts up to which a separate statement is used */
+#define PG_SHAPES 512              /* of a commit */
 #define PG_LEAST_TIMEOUT_MS 10     /* of both timeouts */
 #define PG_MOST_TIMEOUT_MS 3600000 /* likewise */
-#define PG_FIRST_PAUSE_MS 10       /* before a connection is tried again; */
-#define PG_LONGEST_PAUSE_MS 500    /* doubled each time, but no longer than this */
-#define PG_RESOLVE_MS 2000         /* ms at least to find out what became of a commit */
-#define PG_POLL_MS 2000            /* between two looks, where nothing can be listened to, */
-#define PG_LOOK_MS 10000           /* and where it can */
-#define PG_POLL_PATIENCE_MS 1000   /* for such a look */
+#define PG_FIRST_PAUSE_MS 10       /* before connecting again; */
+#define PG_LONGEST_PAUSE_MS 500    /* doubled each time, up to this */
+#define PG_RESOLVE_MS 2000         /* at least this long to find out whether a commit happened */
+#define PG_POLL_MS 2000            /* between two polls without notifications, */
+#define PG_LOOK_MS 10000           /* and with them */
+#define PG_POLL_PATIENCE_MS 1000   /* for such a poll */
 #define PG_CLOCK_MS 2000           /* clocks may differ by this much */
 
 /* Types of the server, by their fixed numbers. */
@@ -67,14 +67,14 @@ enum {
     PG_TSQUERY = 3615
 };
 
-/* A column of what a change gives: its answer is worth something only if it waits for the disk. */
+/* A column of every change's result: the result only counts if the server waits for the disk. */
 #define PG_DURABLE                                                                                 \
     ", CASE WHEN current_setting('synchronous_commit') = 'off'"                                    \
     " THEN set_config('synchronous_commit', 'on', true) END"
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* Parameters as PQconnectStartParams takes them, ended by NULL. */
+/* Parameters as for PQconnectStartParams, terminated by NULL. */
 struct pg_target {
     const char *keywords[PG_KEYWORDS + 1];
     const char *values[PG_KEYWORDS + 1];
@@ -83,10 +83,10 @@ struct pg_target {
 
 struct pg_settings {
     char schema[PG_MAX_SCHEMA + 1];
-    char password[PG_MAX_PASSWORD + 1]; /* "": none was set */
+    char password[PG_MAX_PASSWORD + 1]; /* "": not set */
     struct pg_target target, direct;    /* direct.count is 0 without directUrl */
     uint32_t statement_ms, connect_ms, deadline_ms;
-    bool pooled; /* as set; a pooler is found out anyway */
+    bool pooled; /* as set; a pooler is detected in any case */
     bool fast;
     struct backend_reach reach; /* to begin with */
 };
@@ -97,7 +97,7 @@ void pg_settings_release(struct pg_settings *self);
 
 /* ---- link ------------------------------------------------------------------------------------ */
 
-/* The statements that every connection has; `@` in their text is the schema (pg_sql). */
+/* The statements prepared on every connection; `@` in their text is the schema (pg_sql). */
 enum pg_statement {
     PG_GATHER,                           /* of one text; up to PG_FEW follow, */
     PG_GATHER_MANY = PG_GATHER + PG_FEW, /* and of any number */
@@ -148,15 +148,15 @@ enum pg_statement {
 
 extern const char *const pg_session_statements[PG_STATEMENTS - PG_OF_SESSIONS];
 
-/* Tables whose rows a commit hands over: their row types, and the arrays of these. */
+/* Tables that a commit writes: their row types, and the arrays of these. */
 enum pg_table { PG_TABLE_TEXT, PG_TABLE_HISTORY, PG_TABLE_OPERATION, PG_TABLE_COPY, PG_TABLES };
 
-/* What a new connection is told by the server. */
+/* What the server reports about itself on a new connection. */
 struct pg_facts {
     int64_t server;                            /* server_version_num */
     bool fsync, full_page_writes, sync_commit; /* on, or anything but off */
     bool standby, read_only;
-    bool pooled; /* somebody stands between */
+    bool pooled; /* the connection goes through a pooler */
     Oid rows[PG_TABLES], arrays[PG_TABLES];
 };
 
@@ -172,45 +172,47 @@ struct pg_link {
     const struct pg_settings *settings;
     const struct pg_target *target;
     PGconn *conn;
-    pid_t pid; /* that made it */
+    pid_t pid; /* that opened it */
     enum pg_state state;
     PostgresPollingStatusType wants; /* while connecting */
     unsigned pause_ms;               /* before the next attempt */
     struct backend_reach reach;
     struct pg_facts facts;
-    bool dismissed; /* the server has said that it hangs up */
-    /* statements that this connection has */
+    bool dismissed; /* the server has announced that it closes the connection */
+    /* statements prepared on this connection */
     bool prepared[PG_STATEMENTS];
     bool shapes[PG_SHAPES];
-    /* the last refusal or loss */
-    char sqlstate[6]; /* "" when the server said nothing */
+    /* the last error or loss */
+    char sqlstate[6]; /* "" if the server sent none */
     char message[384];
 };
 
 void pg_link_init(struct pg_link *self, const struct ethos_host *host,
                   const struct pg_settings *settings, const struct pg_target *target);
 
-/* Ends the connection, if there is one. */
+/* Closes the connection, if there is one. */
 void pg_link_drop(struct pg_link *self);
 
 int64_t pg_until(uint32_t ms); /* from now, by the monotonic clock */
 
 /*
- * A connection that stands, is introduced, and has a schema of this version. ETHOS_BUSY when none is to
- * be had until then, or sooner (base/system/connect_timeout.h); any other code is one that waiting does not mend.
+ * A connection that is up and has a schema of this version. ETHOS_BUSY if there is none by then, or
+ * earlier (base/system/connect_timeout.h); for any other code, retrying does not help.
  */
 int pg_link_ready(struct pg_link *self, int64_t until, struct ethos_error *error);
 
-/* The same for one who must know what became of something: it is tried until then. */
+/* The same for a caller that must know whether something happened: tries until then. */
 int pg_link_wait(struct pg_link *self, int64_t until, struct ethos_error *error);
 
 /*
- * One step of connecting: ETHOS_OK when self->state is PG_CONNECTING or PG_UP. Only the first one may wait, until
- * then, for the address of a name.
+ * One step of connecting: ETHOS_OK if self->state is PG_CONNECTING or PG_UP. Only the first step
+ * may block, until then, to resolve a host name.
  */
 int pg_link_step(struct pg_link *self, int64_t until, struct ethos_error *error);
 
-/* Lists as libpq takes them; empty when it is to find out itself. To be released also when it failed. */
+/*
+ * Lists as for libpq; empty if libpq should resolve names itself. Release it also after a failure.
+ */
 struct pg_addresses {
     struct str host, address, port;
     size_t count;
@@ -219,7 +221,7 @@ int pg_addresses_find(struct pg_addresses *self, struct pg_link *link, int64_t u
                       struct ethos_error *error);
 void pg_addresses_release(struct pg_addresses *self);
 
-/* Waits a little longer than last time; false when there is no time left for it. */
+/* Waits a little longer than last time; false if there is no time left. */
 bool pg_link_pause(struct pg_link *self, int64_t until);
 
 /* ---- ask ------------------------------------------------------------------------------------- */
@@ -234,19 +236,19 @@ struct pg_params {
 };
 
 /*
- * SQL with parameters; answers are binary. With a name it is prepared under it by the connection's first
- * use, in the same round trip. A script is several commands without parameters.
+ * SQL with parameters; results are binary. With a name it is prepared under it on the connection's
+ * first use, in the same round trip. A script is several commands without parameters.
  */
 struct pg_query {
     const char *sql;
     const char *name; /* or NULL */
-    bool *prepared;   /* whether this connection has it */
-    bool alone;       /* is only prepared */
+    bool *prepared;   /* whether this connection has prepared it */
+    bool alone;       /* only prepare it */
     bool script;
     const struct pg_params *params; /* or NULL */
     /*
-     * Or NULL: one that is sent along, in the same round trip, as a transaction of its own. What becomes of it is
-     * nobody's concern, but the next statement comes after it.
+     * NULL, or a query sent in the same round trip as a separate transaction. Its result is
+     * ignored, but the next statement runs after it.
      */
     const struct pg_query *also;
 };
@@ -254,21 +256,24 @@ struct pg_query {
 enum pg_answer {
     PG_ANSWERED,
     PG_REFUSED, /* an error: nothing was done */
-    PG_LOST     /* no answer: it was done, will be, or not; the connection is gone */
+    PG_LOST     /* no answer: it may or may not have been done; the connection is closed */
 };
 
-/* One statement on a connection that is up. *out_result is the caller's only if it was answered. */
+/*
+ * Runs one statement on a connection that is up. *out_result belongs to the caller only if there
+ * was an answer.
+ */
 enum pg_answer pg_exchange(struct pg_link *self, const struct pg_query *query, int64_t until,
                            PGresult **out_result);
 
-/* The same where much is sent. */
+/* The same for large parameters. */
 enum pg_answer pg_exchange_large(struct pg_link *self, struct pg_query *query, int64_t until,
                                  PGresult **out_result);
 
-/* ms that are waited for the answer to so many bytes. */
+/* How many ms to wait for the answer to that many bytes. */
 uint32_t pg_patience(const struct pg_settings *settings, size_t size);
 
-/* A statement of the table. Its SQL is written only for a connection that has yet to be told it. */
+/* A statement of the table. Its SQL is written only if the connection has not prepared it yet. */
 struct pg_written {
     char name[24];
     char sql[PG_MAX_STATEMENT];
@@ -280,11 +285,11 @@ int pg_query_of(struct pg_link *self, enum pg_statement which, const struct pg_p
 enum pg_answer pg_say(struct pg_link *self, enum pg_statement which, const struct pg_params *params,
                       int64_t until, PGresult **out_result);
 
-/* The same with so many bytes of parameters, within the time that they take. */
+/* The same with that many bytes of parameters, within the time that they take. */
 enum pg_answer pg_say_sized(struct pg_link *self, enum pg_statement which,
                             const struct pg_params *params, size_t size, PGresult **out_result);
 
-/* The same with everything it takes, for statements that may be repeated: a connection, and again. */
+/* The same including connecting and retrying, for statements that may be repeated. */
 int pg_ask(struct pg_link *self, enum pg_statement which, const struct pg_params *params,
            uint32_t ms, PGresult **out_result, struct ethos_error *error);
 

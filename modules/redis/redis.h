@@ -44,19 +44,20 @@
 #define REDIS_KEY_SIZE (REDIS_MAX_PREFIX + ETHOS_MAX_SCOPE + ETHOS_MAX_KEY + 16) /* bytes */
 #define REDIS_MAX_REQUEST ETHOS_MAX_HISTORY_BYTES /* bytes; a server takes 1 GB by default */
 #define REDIS_MAX_WORDS 1048576                   /* of one command, the limit of Redis 6 */
-#define REDIS_MAX_CHANGES 10000 /* entries of <prefix>:changes; who is further behind reads all */
+#define REDIS_MAX_CHANGES                                                                          \
+    10000 /* entries of <prefix>:changes; a reader that is further behind reads everything */
 
 /* ---- where the server is ------------------------------------------------------------------- */
 
 struct redis_place {
-    char host[256]; /* "" when it is a socket file */
+    char host[256]; /* "" for a socket file */
     char port[6];
     char path[108];
     char db[12];
     char shown[288]; /* for messages */
 };
 
-/* redis://host[:port][/db] or unix:/path[?db=n]; nothing secret in it. */
+/* redis://host[:port][/db] or unix:/path[?db=n]; contains no secret. */
 int place_parse(const char *url, struct redis_place *out_place, struct ethos_error *error);
 
 /* ---- what it says of itself ---------------------------------------------------------------- */
@@ -72,21 +73,20 @@ struct server {
     enum server_known syncs;      /* appendfsync always */
     enum server_known syncs_ever; /* no-appendfsync-on-rewrite no */
     enum server_known keeps;      /* evicts nothing */
-    enum server_known writes;     /* the last write to the append-only file went well */
+    enum server_known writes;     /* the last write to the append-only file succeeded */
 };
 
 /* config is the reply to CONFIG GET *append*; either may be an error or NULL. */
 void server_learn(struct server *self, const redisReply *info, const redisReply *config);
 
-/* Whether what it acknowledged survives the power. */
+/* Whether acknowledged writes survive a power failure. */
 bool server_durable(const struct server *self);
 
 /* ---- scripts ------------------------------------------------------------------------------- */
 
 /*
- * What must happen in one moment runs in the server. SCRIPT_READ takes commands that only read,
- * each led by how many words it has, and answers all their replies; SCRIPT_COMMIT is told in
- * script.c.
+ * What must be atomic runs in the server. SCRIPT_READ takes commands that only read, each preceded
+ * by its number of words, and returns all their replies; script.c describes SCRIPT_COMMIT.
  */
 enum script { SCRIPT_READ, SCRIPT_COMMIT, SCRIPTS };
 extern const char *const script_texts[SCRIPTS];
@@ -104,7 +104,7 @@ struct redis_link {
 struct redis_watch {
     struct redis_link link;
     bool begun;
-    bool missed;     /* something was not told: then anything may have changed */
+    bool missed;     /* a notification was missed: anything may have changed */
     char after[48];  /* id of the last entry seen */
     uint64_t number; /* and its number */
     int64_t asked;   /* monotonic ms */
@@ -117,16 +117,16 @@ struct redis {
     struct redis_place place;
     char *user, *password; /* or NULL */
     char prefix[REDIS_MAX_PREFIX + 1];
-    char shas[SCRIPTS][41];          /* what the server calls the scripts */
+    char shas[SCRIPTS][41];          /* the server's hashes of the scripts */
     uint32_t connect_ms, timeout_ms; /* of a connection, an answer */
-    int64_t began, deadline;         /* of the call under way, monotonic ms */
+    int64_t began, deadline;         /* of the current call, monotonic ms */
     struct backend_reach reach;
     struct redis_link link;
     struct server server;
     struct redis_watch watch;
 };
 
-/* Every slot begins with this: from now on the deadline runs; for texts it may be a shorter one. */
+/* Every slot begins with this: starts the deadline; for reading texts it may be a shorter one. */
 void redis_begin(struct redis *self);
 void redis_begin_texts(struct redis *self);
 int64_t redis_left_ms(const struct redis *self);
@@ -135,26 +135,23 @@ int64_t redis_left_ms(const struct redis *self);
 void redis_key(const struct redis *self, const char *scope, const char *table, const char *key,
                char out[REDIS_KEY_SIZE]);
 
-/* What is kept beside a text. */
+/* What is stored with a text. */
 struct stamp {
     int64_t time_ms;
     uint64_t bytes;
     char revision[ETHOS_REVISION_SIZE];
 };
 
-/*
- * Makes bytes, which are the end of a text, the content of out_text. What it held is untouched
- * without memory.
- */
+/* Sets out_text to bytes, which are the end of a text. If memory runs out, it is unchanged. */
 int redis_give(const struct redis *self, struct ethos_view bytes, const struct stamp *stamp,
                struct ethos_text *out_text, struct ethos_error *error);
 
-/* Nothing, its memory given back. */
+/* Sets it to nothing and frees its memory. */
 void redis_give_none(const struct redis *self, struct ethos_text *out_text);
 
 /* ---- requests ------------------------------------------------------------------------------ */
 
-/* One command, or the words that a script is given. */
+/* One command, or the arguments of a script. */
 struct redis_request {
     struct str bytes;
     size_t words; /* in bytes */
@@ -172,19 +169,19 @@ void request_say(struct redis_request *self, size_t count, ...); /* so many stri
 /* ---- connections --------------------------------------------------------------------------- */
 
 /*
- * Codes: ETHOS_BUSY when there is no connection to be had, ETHOS_DENIED and others when there is
- * one and the server refuses. `server` is filled unless NULL.
+ * ETHOS_BUSY if the server cannot be reached, ETHOS_DENIED and others if it refuses. Fills `server`
+ * unless NULL.
  */
 int link_open(struct redis *self, struct redis_link *link, struct server *server,
               struct ethos_error *error);
 void link_close(struct redis_link *link);
 
-/* Whether it is still of use: nothing has arrived that nobody asked for, an end least of all. */
+/* Whether it can still be used: nothing unexpected has arrived, in particular not its end. */
 bool link_idle(const struct redis_link *link);
 
 /*
- * Sends a command: head comes before the request's own words. Unless this is ETHOS_OK the server
- * cannot have got it.
+ * Sends a command: head comes before the request's own words. Unless this returns ETHOS_OK, the
+ * server cannot have received it.
  */
 int link_send(struct redis *self, struct redis_link *link, struct ethos_view head,
               const struct redis_request *request, struct ethos_error *error);
@@ -193,20 +190,24 @@ int link_send(struct redis *self, struct redis_link *link, struct ethos_view hea
 int link_say(struct redis *self, struct redis_link *link, const struct redis_request *request,
              struct ethos_error *error);
 
-/* ETHOS_BUSY when none comes: then the connection is of no more use. The caller frees the reply. */
+/*
+ * ETHOS_BUSY if no reply comes: then the connection cannot be used any more. The caller frees the
+ * reply.
+ */
 int link_reply(struct redis *self, struct redis_link *link, redisReply **out_reply,
                struct ethos_error *error);
 
-/* The same without waiting: *out_reply is NULL when there is none yet. */
+/* The same without waiting: *out_reply is NULL if there is no reply yet. */
 int link_look(struct redis *self, struct redis_link *link, redisReply **out_reply,
               struct ethos_error *error);
 
 /* ---- asking -------------------------------------------------------------------------------- */
 
 /*
- * The reply to a command. A connection that is lost, and a server that is only not ready, is tried
- * again until the deadline, or not as long (base/system/connect_timeout.h). *out_lost (or NULL) tells that it was sent at least once without an answer:
- * unless ETHOS_OK is returned it is then not known whether it was done.
+ * The reply to a command. If the connection is lost or the server is only not ready, it is tried
+ * again until the deadline, or for a shorter time (base/system/connect_timeout.h). *out_lost (or
+ * NULL): it was sent at least once without a reply, so unless ETHOS_OK is returned it is unknown
+ * whether it was done.
  */
 int redis_ask(struct redis *self, const struct redis_request *request, redisReply **out_reply,
               struct ethos_error *error);
@@ -216,25 +217,25 @@ int ask_script(struct redis *self, enum script script, const struct redis_reques
 /* Only makes sure that there is a connection. */
 int ask_nothing(struct redis *self, struct ethos_error *error);
 
-/* What an error reply means. *out_again: the same request may do in a moment. */
+/* Sets the error for an error reply. *out_again: the same request may succeed soon. */
 int refusal_set(const struct redis *self, const redisReply *reply, bool *out_again,
                 struct ethos_error *error);
 
 /* What to do about a command that the server does not know. */
 #define REFUSAL_RENAMED "take its rename-command out of redis.conf"
 
-/* How a user gets the rights that a store needs. */
+/* How to grant a user the rights that a store needs. */
 #define REFUSAL_RIGHTS_SIZE 200
 void refusal_rights(const struct redis *self, char out[REFUSAL_RIGHTS_SIZE]);
 
-/* A reply that no server gives which has only our own keys. */
+/* The error for a reply that no server gives if only we write its keys. */
 int refusal_odd(const struct redis *self, const char *what, struct ethos_error *error);
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 #define ROW_FIELDS 24
 
-/* A row as name and value, those that are there; numbers are written into scratch. */
+/* The fields of a row as name and value; numbers are written to scratch. */
 struct row_field {
     const char *name;
     struct ethos_view value;
@@ -245,7 +246,7 @@ struct row_scratch {
 size_t row_fields(const struct ethos_row *row, const char *token, struct row_scratch *scratch,
                   struct row_field out_fields[ROW_FIELDS]);
 
-/* The member of the index of a row. Returns its size. */
+/* The index entry of a row. Returns its size. */
 size_t row_index(const char *key, uint64_t number, char out[ETHOS_MAX_KEY + 24]);
 
 /* ---- the slots ----------------------------------------------------------------------------- */

@@ -24,26 +24,26 @@
 #include "core/memory/wire.h"
 
 #define REMOTE_MAX_URL 2048       /* bytes of the address in the configuration */
-#define REMOTE_MAX_QUERY 6144     /* bytes: a longer question is not asked with GET */
-#define REMOTE_MAX_REASON 160     /* bytes of another program's words in an error */
-#define REMOTE_FIRST_PAUSE_MS 10  /* before a question is asked again; doubles */
+#define REMOTE_MAX_QUERY 6144     /* bytes: longer queries are sent with POST */
+#define REMOTE_MAX_REASON 160     /* bytes of another program's text in an error */
+#define REMOTE_FIRST_PAUSE_MS 10  /* before retrying; doubles */
 #define REMOTE_MOST_PAUSE_MS 1000 /* unless the server says Retry-After */
-#define REMOTE_IDLE_SECONDS 50    /* a connection older than this is not used again */
+#define REMOTE_IDLE_SECONDS 50    /* an idle connection older than this is not reused */
 #define REMOTE_CACHE_TEXTS 256
 #define REMOTE_CACHE_BYTES 8388608
-#define REMOTE_LIST_ROUNDS 5   /* after which a list that changes between its pages is given up */
-#define REMOTE_SKEW_MS 5000    /* of the clocks: more is told by check */
-#define REMOTE_SILENT_MS 45000 /* three heartbeats: events are asked for again */
+#define REMOTE_LIST_ROUNDS 5   /* after that many changes between its pages, reading a list fails */
+#define REMOTE_SKEW_MS 5000    /* between the clocks; more is reported by check */
+#define REMOTE_SILENT_MS 45000 /* three heartbeats: then the stream is opened again */
 #define REMOTE_MAX_EVENT 65536 /* bytes of one event */
 #define REMOTE_MOST_TIMEOUT_MS 3600000
-#define REMOTE_KEY_PUBLIC 17                 /* bytes of a key of ours that may be shown */
-#define REMOTE_OP_SIZE (sizeof WIRE_OP + 32) /* of an operation id that is made here */
+#define REMOTE_KEY_PUBLIC 17                 /* bytes of an API key that may be shown */
+#define REMOTE_OP_SIZE (sizeof WIRE_OP + 32) /* of a generated operation id */
 
 /* ---- link ------------------------------------------------------------------------------------- */
 
 struct remote_link {
     CURL *curl;
-    CURLM *multi;     /* of curl, where the host waits; else NULL */
+    CURLM *multi;     /* for transfers during which the host waits; otherwise NULL */
     char *url;        /* without a slash at the end */
     char *credential; /* "Authorization: Bearer ..."; wiped */
     char prefix[32];  /* of the key, which is public */
@@ -51,40 +51,44 @@ struct remote_link {
     bool local;       /* the server is on this machine */
     uint32_t timeout_ms, connect_ms;
     struct backend_reach reach;
-    struct str body; /* of the answer at hand */
+    struct str body; /* of the current answer */
 };
 
 enum {
-    ASK_AGAIN = 1, /* asking twice does what asking once does: a lost answer is asked for again */
-    ASK_READ = 3,  /* the same, and nothing is changed by it */
+    ASK_AGAIN = 1, /* idempotent: retried if the answer is lost */
+    ASK_READ = 3,  /* the same, and changes nothing */
 };
 
 struct remote_call {
     const char *name;  /* "swap" */
     const char *query; /* of GET; NULL: POST with args */
     const json_t *args;
-    const char *tag; /* what the caller has: If-None-Match; or NULL */
+    const char *tag; /* If-None-Match; or NULL */
     unsigned flags;
 };
 
-/* When a call must be over, by os_monotonic_ms. */
+/* The deadline of a call, by os_monotonic_ms. */
 int64_t link_deadline(const struct remote_link *self);
-int64_t link_deadline_texts(const struct remote_link *self); /* of which the host may have others */
+int64_t
+link_deadline_texts(const struct remote_link *self); /* for texts that the host may have cached */
 int link_too_late(const struct remote_link *self, struct ethos_error *error); /* ETHOS_BUSY */
 
 /*
- * Asks, and gives the object that was answered (owned); NULL: nothing changed. What the server's store
- * refused is an error of that code, with *out the object around it where it has more to tell.
- * ETHOS_BUSY: nothing was done; ETHOS_IO: that is not known.
+ * Sends a call and returns the answered object (owned); NULL: not modified. An error of the
+ * server's store is returned with its code, with *out the object around it if it has more details.
+ * ETHOS_BUSY: nothing was done; ETHOS_IO: unknown.
  */
 int link_ask(struct remote_link *self, const struct remote_call *ask, int64_t deadline,
              json_t **out, struct ethos_error *error);
 
-/* Sets what every transfer has: where, how long, who. */
+/* Sets the options of every transfer: address, timeouts, credential. */
 CURLcode link_prepare(const struct remote_link *self, CURL *curl, const char *path,
                       struct curl_slist **headers);
 
-/* A peer that goes away while it is written to raises SIGPIPE in some TLS libraries: not in our host. */
+/*
+ * Some TLS libraries raise SIGPIPE if the peer closes the connection during a write; this blocks
+ * it.
+ */
 struct hush {
     sigset_t before;
     bool was_pending;
@@ -96,26 +100,26 @@ void link_unhush(const struct hush *self);
 
 /* One answer, or that there is none. */
 struct remote_answer {
-    CURLcode failure;   /* CURLE_OK: there is one */
+    CURLcode failure;   /* CURLE_OK: there was an answer */
     const char *reason; /* in curl's words */
-    bool sent;          /* the question, or a part of it, has left */
+    bool sent;          /* the request was sent, at least in part */
     long status;
     const char *type; /* of the content, or NULL */
     struct ethos_view body;
 };
 
 enum verdict {
-    VERDICT_DONE,  /* it is what the code says */
-    VERDICT_LATER, /* nothing was done; it may be asked again */
-    VERDICT_LOST,  /* whether it was done is not known */
+    VERDICT_DONE,  /* done, with the result in code */
+    VERDICT_LATER, /* nothing was done; it may be retried */
+    VERDICT_LOST,  /* it is unknown whether it was done */
 };
 
-/* code and error are what the call returns when it is not asked again; *out as in link_ask. */
+/* code and error are the result of the call if it is not retried; *out as in link_ask. */
 enum verdict remote_evaluate_answer(const struct remote_link *link, const struct remote_call *ask,
                                     const struct remote_answer *answer, json_t **out, int *code,
                                     struct ethos_error *error);
 
-/* Of what another program should not have answered: ETHOS_CORRUPT. */
+/* The error for an unexpected answer: ETHOS_CORRUPT. */
 int remote_unexpected_answer(const struct remote_link *link, const char *what,
                              struct ethos_error *error);
 
@@ -128,7 +132,7 @@ struct cache {
     size_t bytes;
 };
 
-/* A text that was seen, or that there is none (text.data NULL); NULL: it was not seen. */
+/* A cached text, or that there is none (text.data NULL); NULL: not cached. */
 const struct ethos_text *cache_find(struct cache *self, const char *scope, const char *key,
                                     uint64_t tail_bytes);
 void cache_put(struct cache *self, const char *scope, const char *key, uint64_t tail_bytes,
@@ -140,14 +144,14 @@ struct remote_watch;
 
 struct remote {
     struct ethos_store store;
-    struct ethos_store_ops ops; /* without what the server's store lacks */
+    struct ethos_store_ops ops; /* without the slots that the server's store lacks */
     const struct ethos_host *host;
     struct remote_link link;
     struct cache cache;
     struct remote_watch *watch; /* NULL until first asked */
-    bool known;   /* the server has told what it offers; the two below follow from that */
+    bool known;   /* the server has reported what it offers; the two below follow from that */
     bool once;    /* it remembers operation ids */
-    bool settles; /* its history notices edits made outside */
+    bool settles; /* its history notices external edits */
 };
 
 static inline struct remote *remote_of(struct ethos_store *self)
@@ -156,13 +160,12 @@ static inline struct remote *remote_of(struct ethos_store *self)
 }
 
 /*
- * link_ask, of a server that is known: one that was not there when the store was opened is asked first what
- * it offers.
+ * link_ask for a known server: one that could not be reached at open is first asked what it offers.
  */
 int remote_ask(struct remote *self, const struct remote_call *ask, int64_t deadline, json_t **out,
                struct ethos_error *error);
 
-/* One text to be read; text is the caller's. */
+/* A text to be read; text belongs to the caller. */
 struct spot {
     const char *scope, *key;
     struct ethos_text *text;
@@ -170,26 +173,29 @@ struct spot {
     struct ethos_error error;
 };
 
-/* Reads them as they were at one moment. */
+/* Reads them as of one moment. */
 int texts_fetch(struct remote *self, struct spot *spots, size_t count, uint64_t tail_bytes,
                 int64_t deadline, struct ethos_error *error);
 
-/* Makes bytes, with what is known about them, the content of out. */
+/* Sets out to bytes, with what is known about them. */
 int texts_give(struct remote *self, const struct ethos_text *about, struct ethos_view bytes,
                struct ethos_text *out, struct ethos_error *error);
 
-/* Makes a text of the wire the content of out. ETHOS_CORRUPT when it is none. */
+/* Sets out to a text in wire format. ETHOS_CORRUPT if it is not one. */
 int texts_take(struct remote *self, const json_t *value, struct ethos_text *out,
                struct ethos_error *error);
 
-/* A question about a scope, and maybe a key, which is asked with POST. Takes args' last member. */
+/* The arguments of a POST about a scope, and maybe a key. Takes ownership of the last member. */
 json_t *texts_args(const char *scope, const char *key, const char *name, json_t *value);
 
-/* Asks, within the time of one call. */
+/* Sends a call, within the time of one call. */
 int texts_ask(struct remote *self, const char *name, json_t *args, unsigned flags, json_t **out,
               struct ethos_error *error);
 
-/* All rows of a list of texts, scopes (scope NULL) or copies, page by page; owned, NULL after a failure. */
+/*
+ * All rows of a list of texts, scopes (scope NULL) or copies, page by page; owned, NULL after a
+ * failure.
+ */
 int texts_list(struct remote *self, const char *name, const char *scope, const char *member,
                json_t **out_rows, struct ethos_error *error);
 
