@@ -426,7 +426,7 @@ static void test_who_quotes_the_key_is_not_repeated(void **state)
         snprintf(url, sizeof url, "http://127.0.0.1:%u", fake.port);
         assert_int_equal(remote_try(settings, 200, &error), ETHOS_IO);
         fake_stop(&fake);
-        assert_non_null(strstr(error.text, "it holds the key"));
+        assert_non_null(strstr(error.text, "it contains the key"));
         assert_null(strstr(error.text, "sk-ethos-"));
     }
 }
