@@ -1,5 +1,5 @@
 /*
- * internal.h: what the files of this surface share.
+ * internal.h: shared by the files of this surface.
  */
 #ifndef ETHOS_MCP_INTERNAL_H
 #define ETHOS_MCP_INTERNAL_H
@@ -10,7 +10,7 @@
 #include "mcp/mcp.h"
 #include "ops/tools/tools.h"
 
-/* The codes of JSON-RPC and of the protocol. */
+/* Error codes of JSON-RPC and of the protocol. */
 enum {
     MCP_PARSE_ERROR = -32700,
     MCP_INVALID_REQUEST = -32600,
@@ -25,7 +25,7 @@ enum {
 
 struct mcp_known_form;
 
-/* One request while it is answered. */
+/* A request while it is handled. */
 struct mcp_request {
     struct mcp_session *session;
     enum mcp_version version;
@@ -33,31 +33,33 @@ struct mcp_request {
     const json_t *params;         /* an object, or NULL */
     struct mcp_known_form *alike; /* or NULL */
     char client[MCP_CLIENT_SIZE];
-    struct str members;         /* of the result, as text already: "a":1,"b":2 */
-    struct str text;            /* to make them from */
-    bool hurried;               /* its operations do not wait for a backend that is not there */
-    struct op_validator *again; /* of what the result was made from and nothing else, or NULL */
+    struct str members;         /* members of the result, already as text: "a":1,"b":2 */
+    struct str text;            /* scratch space for them */
+    bool hurried;               /* its operations do not wait for an unreachable backend */
+    struct op_validator *again; /* of everything the result was made from, or NULL */
     /* why it cannot be answered: */
     int code;
     char why[512];
     json_t *data; /* or NULL */
 };
 
-/* Sets why the request cannot be answered, and returns NULL. Without it, NULL is "out of memory". */
+/*
+ * Sets the error of the request and returns NULL. Without a call of it, NULL means "out of memory".
+ */
 json_t *mcp_refuse(struct mcp_request *request, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A level of the protocol, from 1 (debug) on; 0: none of them. */
+/* A log level of the protocol, from 1 (debug) on; 0: unknown. */
 int mcp_log_level(const json_t *name);
 
-/* A parameter; one that is null was left out. */
+/* A parameter; null counts as absent. */
 static inline const json_t *mcp_param(const struct mcp_request *request, const char *name)
 {
     const json_t *value = json_object_get(request->params, name);
     return json_is_null(value) ? NULL : value;
 }
 
-/* A name as a client gave it. One with a NUL in it, which would be read as another, is "". */
+/* A name given by a client. One that contains NUL, which would be read as another name, is "". */
 static inline const char *mcp_word(const json_t *value)
 {
     const char *word = json_string_value(value);
@@ -71,7 +73,7 @@ static inline bool mcp_has(const struct mcp_request *request, enum mcp_version s
 
 /* ---- methods.c ------------------------------------------------------------------------------- */
 
-/* The text of a version; the newest first has index 0, NULL ends. */
+/* The text of a version; index 0 is the newest, NULL ends the list. */
 const char *mcp_version_name(enum mcp_version version);
 enum mcp_version mcp_version_find(const char *name); /* MCP_NONE: unknown */
 
@@ -83,63 +85,77 @@ json_t *mcp_answer(struct mcp_request *request);
 
 /* ---- answer_cache.c ---------------------------------------------------------------------------------- */
 
-/* Answers a message as before. False: it has to be handled; nothing was sent. */
+/* Repeats the answer to an equal earlier message. False: it must be handled; nothing was sent. */
 bool mcp_answer_cache_reply(struct mcp_session *session, struct ethos_view text, struct str *out);
 
-/* Keeps the answer to the message at hand, a line without its end. Takes again if it does. */
+/*
+ * Caches the answer to the current message, a line without its end; then takes ownership of
+ * `again`.
+ */
 void mcp_answer_cache_store(struct mcp_session *session, struct ethos_view text,
                             struct op_validator **again);
 
-/* A line, cut at its id. */
+/* A line, split at its id. */
 struct mcp_cut {
     struct ethos_view before, id, after;
 };
 
-/* Cuts a line, if it is one of those that have their id where it is found without parsing. */
+/* Splits a line if its id can be found without parsing. */
 bool mcp_cut(struct ethos_view line, struct mcp_cut *out);
 
 /*
- * The size of the value that text begins with, if it is a whole number or a string that is written as it
- * would be printed; else 0. And its value, or NULL: no memory.
+ * The size of the value at the beginning of text, if it is a whole number or a string in the form
+ * in which it would be printed; otherwise 0. And its value, or NULL: out of memory.
  */
 size_t mcp_plain_size(struct ethos_view text);
 json_t *mcp_plain_json(struct ethos_view text);
 
 /* ---- parse_cache.c ---------------------------------------------------------------------------------- */
 
-/* A message that is written like an earlier one, and what was found out about that one. */
+/* A message with the same form as an earlier one, and what is known about that one. */
 struct mcp_known_form {
     json_t *message;
-    const char *method; /* of the message, as are params */
+    const char *method; /* points into the message, like params */
     const json_t *params;
-    /* What it calls, once that is known; args share the message's values. */
+    /* What it calls, once known; args share the message's values. */
     const struct tool *tool; /* or NULL */
     const struct tool_way *way;
     const struct op *op;
     json_t *args;
 };
 
-/* The message of a line that is written like an earlier one, until the next is filled; else NULL. */
+/*
+ * The message of a line that has the same form as an earlier one, valid until the next call;
+ * otherwise NULL.
+ */
 struct mcp_known_form *mcp_forms_fill(struct mcp_forms *self, struct ethos_view line);
 
-/* Learns from a line that was parsed to this message, a request that can be handled here. */
+/*
+ * Remembers the form of a line that was parsed to this message, a request that can be handled here.
+ */
 void mcp_forms_learn(struct mcp_forms *self, struct ethos_view line, json_t *message);
 
-struct mcp_forms *mcp_forms_new(void); /* NULL: no memory */
+struct mcp_forms *mcp_forms_new(void); /* NULL: out of memory */
 void mcp_forms_free(struct mcp_forms *self);
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/* The row, if this connection may run it; else NULL. */
+/* The row, if this connection may run it; otherwise NULL. */
 const struct op *mcp_op(const struct mcp_session *session, const char *name);
 
 bool mcp_offers(const struct mcp_session *session, enum tool_about about);
 
-/* Runs it and takes the arguments. The answer is guarded JSON; op_result_release it always. */
+/*
+ * Runs it and takes ownership of the arguments. The answer is guarded JSON; always call
+ * op_result_release.
+ */
 int mcp_run(struct mcp_request *request, const struct op *op, json_t *args,
             struct op_result *result, struct ethos_error *error);
 
-/* The same; where the operation can, the result has members and no JSON, if these are wanted. */
+/*
+ * The same; if the operation supports it and the caller wants it, the result has members and no
+ * JSON.
+ */
 int mcp_run_as(struct mcp_request *request, const struct op *op, json_t *args, bool members,
                struct op_result *result, struct ethos_error *error);
 
@@ -153,21 +169,21 @@ json_t *resources_read(struct mcp_request *request);
 json_t *prompts_list(struct mcp_request *request);
 json_t *prompts_get(struct mcp_request *request);
 
-/* Whether this program can run all of a tools/call. */
+/* Whether this program can run a tools/call completely. */
 bool tools_here(const struct mcp_session *session, const json_t *params);
 
-/* The same of a prompts/get: what was said about a topic is searched, too. */
+/* The same for a prompts/get, which also searches conversations about a topic. */
 bool prompts_here(const struct mcp_session *session, const json_t *params);
 
-/* Refuses what is not offered, in the words of the era; NULL. */
+/* Refuses an unknown name, in the form of the protocol version; NULL. */
 json_t *mcp_unknown(struct mcp_request *request, const char *what, const char *name);
 json_t *mcp_no_resource(struct mcp_request *request, const char *uri);
 
 /* ---- what is offered: tools.c, resources.c, prompts.c ---------------------------------------- */
 
 /*
- * These functions are all that the layer knows of it. A program that is linked with others in their place
- * serves other things by the same protocol: tests/mcp/fixture.c does.
+ * The only functions through which the layer knows what is served. A program linked with other
+ * implementations serves other things over the same protocol, as tests/mcp/fixture.c does.
  */
 
 /* What this request may see, in a fixed order: arrays. */
@@ -176,12 +192,12 @@ json_t *offer_resources(struct mcp_request *request);
 json_t *offer_templates(struct mcp_request *request);
 json_t *offer_prompts(struct mcp_request *request);
 
-/* The result of one; NULL after a refusal. arguments is an object, or NULL. */
+/* The result of a tool; NULL after an error. arguments is an object, or NULL. */
 json_t *offer_call(struct mcp_request *request, const char *name, const json_t *arguments);
 json_t *offer_read(struct mcp_request *request, const char *uri);
 json_t *offer_prompt(struct mcp_request *request, const char *name, const json_t *arguments);
 
-/* Whether this program has what the tool needs; so it is with what is not offered. */
+/* Whether this program has what the tool needs; true for unknown tools. */
 bool offer_here(const struct mcp_session *session, const char *name);
 
 #endif

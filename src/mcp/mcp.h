@@ -30,13 +30,13 @@
 #include "ops/surface.h"
 
 #define MCP_MAX_LINE 1048576   /* bytes: one message */
-#define MCP_MAX_REPLY 67108864 /* bytes: what one message may be answered with */
+#define MCP_MAX_REPLY 67108864 /* bytes of the answer to one message */
 #define MCP_MAX_BATCH 256      /* messages in one batch */
-#define MCP_KEPT_BYTES 2097152 /* answers that are kept (answer_cache.c), with their requests */
-#define MCP_CLIENT_SIZE 65     /* bytes with terminator: what a client calls itself */
+#define MCP_KEPT_BYTES 2097152 /* bytes of cached answers (answer_cache.c), with their requests */
+#define MCP_CLIENT_SIZE 65     /* bytes with terminator of a client's name */
 
 enum mcp_version {
-    MCP_NONE, /* nothing was settled yet */
+    MCP_NONE, /* not negotiated yet */
     MCP_2024_11_05,
     MCP_2025_03_26,
     MCP_2025_06_18,
@@ -44,28 +44,28 @@ enum mcp_version {
     MCP_2026_07_28, /* the modern era */
 };
 
-/* Runs an operation for a client: completes the call by handle and request, then op_run_as. */
+/* Runs an operation for a client: adds handle and request to the call, then op_run_as. */
 typedef int mcp_run_fn(void *arg, const struct op *op, struct op_call *call,
                        struct op_result *result, struct ethos_error *error);
 
-/* What a server may do, and through whom. */
+/* What a server may do, and how. */
 struct mcp {
     unsigned rights;  /* OP_RIGHT(...) | ... */
     const char *team; /* scope id "team:NAME", or NULL */
-    bool no_project;  /* there is no workspace, so nothing that is about one */
-    bool no_log;      /* who asks is not told what happens inside, and logging is not announced */
+    bool no_project;  /* there is no workspace, so tools for workspaces are not offered */
+    bool no_log;      /* clients get no logs, and logging is not announced */
     mcp_run_fn *run;
     void *run_arg;
     /*
-     * A message needs an operation that this program has not, and nothing of it was run yet. Returns
-     * when it cannot be had elsewhere, either: then run is asked. Or NULL.
+     * A message needs an operation that this program does not have, and nothing of it has run yet.
+     * Returns if no other program has it either: then run is called. Or NULL.
      */
     void (*elsewhere)(void *run_arg);
-    /* op_validator_holds, of the handle that run uses; or NULL, and no answer is kept. */
+    /* op_validator_holds, for the handle that run uses; or NULL, and no answer is cached. */
     bool (*holds)(void *run_arg, const struct op_validator *again);
 };
 
-/* Whether the client has meanwhile said that it no longer waits for the answer to this id. */
+/* Whether the client has cancelled the request with this id. */
 typedef bool mcp_cancelled_fn(void *arg, const json_t *id);
 
 /* One connection. Zero it and set mcp. */
@@ -73,63 +73,71 @@ struct mcp_session {
     const struct mcp *mcp;
     mcp_cancelled_fn *cancelled; /* or NULL */
     void *cancelled_arg;
-    /* what `initialize` settled, for the legacy era alone: */
+    /* negotiated by `initialize`, only in the legacy protocol: */
     enum mcp_version version;
     char client[MCP_CLIENT_SIZE];
-    int log_level;                 /* 0: nobody asked for logs */
+    int log_level;                 /* 0: no logs requested */
     struct mcp_answer_cache *kept; /* or NULL */
     struct mcp_forms *forms;       /* or NULL */
-    struct str *rooms; /* two, for results; kept from one request to the next; or NULL */
+    struct str *rooms;             /* two buffers for results, reused for all requests; or NULL */
     /* while a message is handled: */
     struct str *out;
     int log_level_now;
 };
 
-/* Whether every tool is a row of the operation table; nothing is served before. ETHOS_INTERNAL: which is not. */
+/*
+ * Whether every tool is a row of the operation table; checked before anything is served.
+ * ETHOS_INTERNAL names the one that is not.
+ */
 int mcp_check(struct ethos_error *error);
 
-/* Answers that serve again (answer_cache.c), for sessions whose mcp can tell whether they hold. NULL: no memory. */
+/*
+ * A cache of answers (answer_cache.c), for sessions whose mcp can validate them. NULL: out of
+ * memory.
+ */
 struct mcp_answer_cache *mcp_answer_cache_new(void);
 void mcp_answer_cache_free(struct mcp_answer_cache *self);
 
-/* Forgets all of them: so when the handle that run uses is closed. */
+/* Empties it; call it when the handle that run uses is closed. */
 void mcp_answer_cache_clear(struct mcp_answer_cache *self);
-size_t mcp_answer_cache_bytes(const struct mcp_answer_cache *self); /* what they take */
+size_t mcp_answer_cache_bytes(const struct mcp_answer_cache *self); /* its size */
 
-/* Takes one message; appends nothing, or lines that each are one message (then check str_code). */
+/*
+ * Handles one message; appends nothing, or lines that are one message each (then check str_code).
+ */
 void mcp_message(struct mcp_session *self, struct ethos_view text, struct str *out);
 
 /*
- * Answers a message out of turn, while another is handled, if it is a request that runs no operation and
- * changes nothing of the session. False: it has to wait, and nothing was sent.
+ * Answers a message while another is handled, if it is a request that runs no operation and changes
+ * nothing of the session. False: it has to wait; nothing was sent.
  */
 bool mcp_message_early(const struct mcp_session *self, struct ethos_view text, struct str *out);
 
-/* Appends the answer to a message that was too long to be read. */
+/* Appends the answer to a message that was too long to read. */
 void mcp_too_long(struct str *out);
 
-/* Something worth a line of log happened while an operation ran; it is sent when it was asked for. */
+/* Logs an event during an operation; sent if the client asked for logs. */
 void mcp_log(struct mcp_session *self, enum ethos_level level, const char *line);
 
 /* ---- framing.c ------------------------------------------------------------------------------ */
 
-#define MCP_MAX_CANCELLED 64 /* cancellations remembered ahead of their turn */
+#define MCP_MAX_CANCELLED 64 /* cancellations remembered in advance */
 
 struct mcp_stream {
     struct mcp_session session;
     struct str rooms[2];
     struct str in;
-    size_t begin;  /* of the message at hand, while nothing of it was run */
+    size_t begin;  /* of the current message, while nothing of it has run */
     size_t at;     /* what was handled of it */
-    size_t looked; /* what was searched for cancellations */
-    size_t early;  /* what was searched for requests that need not wait */
+    size_t looked; /* searched for cancellations up to here */
+    size_t early;  /* searched for requests that need not wait up to here */
     bool skipping; /* inside a message that is too long */
     struct {
         json_t *id;
         size_t end; /* of its message */
     } cancelled[MCP_MAX_CANCELLED];
     size_t cancelled_count;
-    /* Gives bytes that have come meanwhile, without waiting: mcp_stream_add. Or NULL. */
+    /* Adds bytes that have arrived, without waiting: mcp_stream_add. Or NULL. */
     void (*more)(void *arg);
     void *more_arg;
 };
@@ -137,14 +145,14 @@ struct mcp_stream {
 void mcp_stream_init(struct mcp_stream *self, const struct mcp *mcp);
 void mcp_stream_release(struct mcp_stream *self);
 
-/* Takes bytes as they come. ETHOS_OK or ETHOS_NOMEM. */
+/* Adds bytes as they arrive. ETHOS_OK or ETHOS_NOMEM. */
 int mcp_stream_add(struct mcp_stream *self, struct ethos_view bytes);
 
-/* Handles the next message, if a whole one is there; at the end what is left counts as one, too. */
+/* Handles the next complete message; at the end, the rest counts as one too. */
 bool mcp_stream_next(struct mcp_stream *self, bool at_end, struct str *out);
 
 /*
- * While a message is handled: answers the requests behind it that need not wait, and takes them out. Appends
+ * While a message is handled: answers later requests that need not wait, and removes them. Appends
  * to out, which is not the buffer of mcp_stream_next.
  */
 void mcp_stream_early(struct mcp_stream *self, struct str *out);
@@ -152,17 +160,20 @@ void mcp_stream_early(struct mcp_stream *self, struct str *out);
 /* ---- handover.c ------------------------------------------------------------------------------- */
 
 /*
- * A descriptor that programs executed from here inherit, with all that is needed to go on from the
- * message at hand. -1 and errno when there is none to be had.
+ * A descriptor inherited by executed programs, with everything needed to continue with the current
+ * message. -1 and errno on failure.
  */
 int mcp_state_save(const struct mcp_stream *self, bool at_end);
 
-/* Goes on from there; takes the descriptor. ETHOS_CORRUPT: it is none of mcp_state_save. */
+/*
+ * Continues from there; takes ownership of the descriptor. ETHOS_CORRUPT: it is not from
+ * mcp_state_save.
+ */
 int mcp_state_load(struct mcp_stream *self, int fd, bool *at_end, struct ethos_error *error);
 
 /* ---- http.c -------------------------------------------------------------------------------- */
 
-/* A request to /mcp; headers that were not sent are NULL. */
+/* A request to /mcp; absent headers are NULL. */
 struct mcp_post {
     struct ethos_view body;
     const char *version; /* MCP-Protocol-Version */
@@ -171,14 +182,14 @@ struct mcp_post {
 };
 
 /*
- * Answers it: the status, and lines as mcp_message gives them, the answer last. The session is one for
- * this message: zero but for mcp.
+ * Answers it: returns the status, and lines like mcp_message, the answer last. Use a new session
+ * for each message: zero except mcp.
  */
 unsigned mcp_post(struct mcp_session *session, const struct mcp_post *post, struct str *out);
 
 /* ---- stdio.c ------------------------------------------------------------------------------- */
 
-/* ethos mcp: serves until the input ends or a signal does. */
+/* ethos mcp: serves until the end of input or a signal. */
 surface_fn mcp_serve;
 
 #endif

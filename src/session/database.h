@@ -19,14 +19,14 @@
 
 #define DB_FILE "sessions.db"
 #define DB_LOCK "sessions.db-lock"
-#define DB_FILES DB_FILE ", " DB_FILE "-wal and " DB_FILE "-shm" /* what belongs together */
-#define DB_CHECKPOINT_BYTES 4194304 /* of the log, above which whoever wrote folds it in */
-#define DB_BRIEF_BYTES 262144       /* of the log, which the next one must read before all else */
+#define DB_FILES DB_FILE ", " DB_FILE "-wal and " DB_FILE "-shm" /* files that belong together */
+#define DB_CHECKPOINT_BYTES 4194304 /* size of the log from which a writer checkpoints it */
+#define DB_BRIEF_BYTES 262144       /* size of the log that the next reader must read first */
 #define DB_MAX_TEXT 67108864        /* bytes of one value, and of one row */
 
 #define DB_REBUILD_INDEX "INSERT INTO messages_fts(messages_fts) VALUES('rebuild')"
 
-/* Statements that are kept, by number; their texts are in one table in statements.c. */
+/* Prepared statements, by number; their SQL is in a table in statements.c. */
 enum db_statement {
     DB_BEGIN,
     DB_COMMIT,
@@ -87,19 +87,19 @@ struct db {
     int lock;   /* descriptor of DB_LOCK, -1 until the first write */
     uint32_t deadline_ms;
     bool fast, brief, network, read_only;
-    bool settled; /* nothing has to be made before a write */
+    bool settled; /* nothing has to be created before a write */
     enum schema_state schema;
     sqlite3 *connection; /* NULL until first use */
     int64_t page_bytes;
     int64_t log_bytes; /* of the write-ahead log after the last commit */
     sqlite3_stmt *kept[DB_STATEMENTS];
-    struct search_index *search;     /* search/search.c's own: NULL until first use */
-    uint64_t opened;                 /* how often it was */
+    struct search_index *search;     /* owned by search/search.c: NULL until first use */
+    uint64_t opened;                 /* how often it was opened */
     struct seen_sessions *follow;    /* changes.c's own: NULL until first use */
-    sqlite3 *users;                  /* owners.c's own: NULL while there is no such file */
+    sqlite3 *users;                  /* owned by owners.c: NULL while there is no such file */
     int users_log;                   /* pages of its log after the last write */
-    char user[ETHOS_MAX_ID + 1];     /* of the session at hand */
-    const struct people_set *people; /* whose sessions a list shows, while it runs */
+    char user[ETHOS_MAX_ID + 1];     /* of the current session */
+    const struct people_set *people; /* whose sessions the current list shows */
 };
 
 static inline struct db *db_of(struct ethos_sessions *sessions)
@@ -107,62 +107,66 @@ static inline struct db *db_of(struct ethos_sessions *sessions)
     return (struct db *)sessions;
 }
 
-/* Opens when needed. create false: to read only; ETHOS_NOTFOUND when there is no database. */
+/* Opens it if needed. create false: read only; ETHOS_NOTFOUND if there is no database. */
 int db_ready(struct db *self, bool create, struct ethos_error *error);
 
-/* Forgets the connection and what is kept of it; the next call opens anew. Who wrote folds the log in. */
+/* Closes the connection; the next call opens it again. Checkpoints if it wrote. */
 void db_shut(struct db *self);
 
-/* The parts of that which the search index has as well. */
+/* The part of that which the search index needs too. */
 void db_disconnect(sqlite3 **connection, sqlite3_stmt **kept, int count, int *lock);
 
 /* The lock on DB_LOCK, which every write and every checkpoint holds. */
 int db_lock(struct db *self, struct ethos_error *error);
 void db_unlock(struct db *self);
 
-/* ETHOS_OK when the lock can be had some time, or be made; does not wait for it. */
+/* ETHOS_OK if the lock can be acquired eventually or created; does not wait for it. */
 int db_check_lock(struct db *self, struct ethos_error *error);
 
-/* Ready to write, holding the lock, which db_unlock gives back. */
+/* Prepares to write and acquires the lock, which db_unlock releases. */
 int db_hold(struct db *self, struct ethos_error *error);
 
-/* Whether the file that is open has lost its name: somebody put another in its place. */
+/* Whether another file has replaced the open one under its name. */
 bool db_moved(struct db *self);
 
-/* A write: db_hold, BEGIN IMMEDIATE; then commit (checkpoint when due) or roll back, unlock. */
+/*
+ * A write: db_hold, BEGIN IMMEDIATE; then commit (with a checkpoint when due) or roll back, unlock.
+ */
 int db_begin(struct db *self, struct ethos_error *error);
 int db_end(struct db *self, int code, struct ethos_error *error);
 
-/* Whether the file that is open has lost its name: somebody put another in its place. */
+/* Whether another file has replaced the open one under its name. */
 bool db_moved(struct db *self);
 
-/* Folds the log into the database. The caller holds the lock. */
+/* Checkpoints the log. The caller holds the lock. */
 void db_checkpoint(struct db *self, int mode);
 
 /*
- * A kept statement, reset and without bindings. ETHOS_INTERNAL when it is being walked through: a
- * callback called the store.
+ * A prepared statement, reset and without bindings. ETHOS_INTERNAL if it is in use: a callback
+ * called the store.
  */
 int db_prepare(struct db *self, enum db_statement which, sqlite3_stmt **out,
                struct ethos_error *error);
 
-/* NULL binds NULL. An error is remembered by the connection and found by the step. */
+/* NULL binds NULL. An error is reported by the next step. */
 void db_bind(sqlite3_stmt *statement, int at, const char *text);
 
-/* One step: SQLITE_ROW or SQLITE_DONE, or a code of ours, which is negative. Done: it is reset. */
+/*
+ * One step: SQLITE_ROW or SQLITE_DONE (then it is reset), or one of our codes, which are negative.
+ */
 int db_step(struct db *self, sqlite3_stmt *statement, const char *what, struct ethos_error *error);
 
-/* Runs a statement that gives no rows; *out_changes (may be NULL): rows it changed. */
+/* Runs a statement without result rows; *out_changes (may be NULL): rows it changed. */
 int db_run(struct db *self, sqlite3_stmt *statement, const char *what, int64_t *out_changes,
            struct ethos_error *error);
 
-/* Runs SQL text that gives no rows. */
+/* Runs SQL text without result rows. */
 int db_exec(struct db *self, const char *sql, const char *what, struct ethos_error *error);
 
-/* The first value of the first row of SQL text, 0 when there is none. */
+/* The first value of the first row of an SQL query, 0 if there is none. */
 int db_number(struct db *self, const char *sql, int64_t *out, struct ethos_error *error);
 
-/* The error of the connection as ours: BUSY, IO (full, read-only), CORRUPT, NOMEM, EXISTS, LIMIT. */
+/* Sets the error from the connection: BUSY, IO (full, read-only), CORRUPT, NOMEM, EXISTS, LIMIT. */
 int db_fail(struct db *self, const char *what, struct ethos_error *error);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * operations.h: the operations of the session store, one file for each group. Private to src/session.
+ * operations.h: the operations of the session store, one file for each group. Private to
+ * src/session.
  *
- * All of them are entries of sessions_sqlite; what they promise is in ethos/session.h.
+ * All of them are entries of sessions_sqlite; ethos/session.h documents them.
  */
 #ifndef ETHOS_SESSION_OPERATIONS_H
 #define ETHOS_SESSION_OPERATIONS_H
@@ -41,8 +42,8 @@ int sessions_purge(struct ethos_sessions *self, const struct ethos_match *match,
                    struct ethos_session_purge *out_purge, struct ethos_error *error);
 
 /*
- * After a commit that deleted: nothing of it stays in files or indexes. Where that fails, the log says so, and
- * the next one that deletes, or the last one to close, makes up for it.
+ * Called after a commit that deleted: removes all traces from files and indexes. If that fails, the
+ * failure is logged, and the next deletion, or the last close, repeats it.
  */
 void sessions_erase_deleted(struct db *self);
 
@@ -58,7 +59,10 @@ int messages_one(struct ethos_sessions *self, int64_t number, ethos_message_fn *
                  struct ethos_error *error);
 
 /* api_keys.c */
-/* 1 or 0, or a code: whether there is such a table: "api_keys" or "browsers", made with its first row. */
+/*
+ * Whether the table "api_keys" or "browsers" exists: 1 or 0, or a code. It is created with its
+ * first row.
+ */
 int keys_present(struct db *self, const char *table, struct ethos_error *error);
 
 int keys_each(struct ethos_sessions *self, ethos_key_fn *each, void *arg,
@@ -74,13 +78,13 @@ int sessions_check(struct ethos_sessions *self, int fix, ethos_finding_fn *each,
 
 /* ---- what they share (store.c) ------------------------------------------------------------ */
 
-/* db_begin for a session that must be there, without making a database. */
+/* db_begin for an existing session, without creating a database. */
 int session_begin(struct db *self, const char *id, struct ethos_error *error);
 
-/* Whether there is a session of this id: 1 or 0, or a code. */
+/* Whether a session with this id exists: 1 or 0, or a code. */
 int session_exists(struct db *self, const char *id, struct ethos_error *error);
 
-/* form_time at this moment. */
+/* form_time for the current time. */
 int session_time(const struct db *self, const char *given, char out[CLOCK_ISO_SIZE],
                  struct ethos_error *error);
 

@@ -1,7 +1,7 @@
 /*
- * rows.h: from columns to the structs of session.h, and ids. Private to src/session.
+ * rows.h: converts columns to the structs of session.h. Private to src/session.
  *
- * The strings of a row live until its statement moves on.
+ * The strings of a row are valid until the next step of its statement.
  */
 #ifndef ETHOS_SESSION_ROWS_H
 #define ETHOS_SESSION_ROWS_H

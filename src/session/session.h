@@ -7,12 +7,13 @@
 #include <ethos/session.h>
 
 /*
- * <root>/sessions.db. Uses root, deadline_ms and ETHOS_SETUP_FAST of its setup. Nothing is opened before
- * the first call; the first write makes root and database, a reader without one finds nothing.
+ * <root>/sessions.db. Uses root, deadline_ms and ETHOS_SETUP_FAST of its setup. Opens nothing
+ * before the first call; the first write creates root and database, and without one a reader finds
+ * nothing.
  */
 extern const struct ethos_sessions_ops sessions_sqlite;
 
-/* The store of this program, or NULL: it was linked without one. */
+/* NULL in a program linked without the store. */
 extern const struct ethos_sessions_ops *const sessions_builtin;
 
 #endif

@@ -1,11 +1,12 @@
 /*
- * sql_functions.h: functions of ours that statements call. Private to src/session.
+ * sql_functions.h: SQL functions for our statements. Private to src/session.
  *
  *   new_id()            a UUID
- *   holds(text, part)   whether part is in text, case ignored; NULL holds nothing
+ *   holds(text, part)   whether text contains part, ignoring case; false for NULL
  *   within(list, dir)   form_within
  *
- * And what no statement may call, nor the triggers of a foreign database: functions that reach outside it.
+ * Also disables functions that reach outside the database, for statements and for triggers of a
+ * foreign database.
  */
 #ifndef ETHOS_SESSION_SQL_FUNCTIONS_H
 #define ETHOS_SESSION_SQL_FUNCTIONS_H

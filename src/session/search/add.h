@@ -1,13 +1,12 @@
 /*
- * add.h: messages into the index. Private to src/session/search/.
+ * add.h: adds messages to the index. Private to src/session/search/.
  *
  *     adder_begin(&adder, index, error);
  *     adder_message(&adder, ...); ...
  *     adder_end(&adder, code, error);
  *
- * All within one write of the index. Words are gathered in memory and written when a shard is full,
- * when there are many of them, and at the end: then each is looked up once for all messages that
- * have it.
+ * All within one write of the index. Words are collected in memory and written when a shard is
+ * full, when there are many, and at the end, so that each is looked up once for all its messages.
  */
 #ifndef ETHOS_SESSION_SEARCH_ADD_H
 #define ETHOS_SESSION_SEARCH_ADD_H
@@ -21,16 +20,16 @@ struct adder {
     struct search_index *index;
     struct index_shard shard;
     struct index_block block; /* the last of the shard */
-    bool dirty;               /* and not written as it is */
+    bool dirty;               /* changed since it was read */
     struct arena arena;
-    struct adder_term **slots; /* by hash, a power of two of them */
+    struct adder_term **slots; /* hash table; its size is a power of two */
     size_t slot_count, term_count;
-    size_t bytes;    /* of texts that were taken since the last writing */
-    uint32_t doc;    /* the message that is being taken, within its shard */
-    uint32_t places; /* words of it so far */
+    size_t bytes;    /* of texts added since the last write */
+    uint32_t doc;    /* number of the current message in its shard */
+    uint32_t places; /* its words so far */
 };
 
-/* What the index wants to know of a message. */
+/* The indexed columns of a message. */
 struct adder_message {
     int64_t row;
     const char *id, *session, *role, *timestamp;
@@ -46,7 +45,7 @@ int adder_end(struct adder *self, int code, struct ethos_error *error);
 /* The columns of ASK_NEWER and ASK_MESSAGE; the size is left alone. */
 void adder_row(sqlite3_stmt *statement, struct adder_message *out);
 
-/* What tells an edited message from the one that was indexed: of all that the index knows of it. */
+/* A checksum of everything that is indexed of a message, to detect edits. */
 int64_t adder_sum(const struct adder_message *message);
 
 #endif

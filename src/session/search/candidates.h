@@ -1,8 +1,8 @@
 /*
- * candidates.h: which messages the index proposes for a query. Private to src/session/search/.
+ * candidates.h: finds the messages that may match a query. Private to src/session/search/.
  *
- * Everything that core/search/query would find is proposed, and little else. Shards are asked newest
- * first, and no more of them than it takes to know the newest SEARCH_RANKED messages.
+ * Proposes every message that core/search/query would match, and few others. Reads shards from the
+ * newest on, and only as many as are needed for the newest SEARCH_RANKED messages.
  */
 #ifndef ETHOS_SESSION_SEARCH_CANDIDATES_H
 #define ETHOS_SESSION_SEARCH_CANDIDATES_H
@@ -19,26 +19,25 @@ struct find_set {
     uint64_t bits[FIND_WORDS];
 };
 
-/* Places of a word in a shard: number of the message << 32 | place in it. */
+/* Positions of a word in a shard: number of the message << 32 | position in it. */
 struct find_places {
     uint64_t *at;
     size_t count, capacity;
     bool unsorted;
 };
 
-/* How near a message is to what was typed. */
-#define FIND_WHOLE                                                                                 \
-    1 /* has all words or their stems next to each other, in the order of the query */
-#define FIND_EXACT 2 /* has what is in quotes letter by letter */
+/* How well a message matches the query. */
+#define FIND_WHOLE 1 /* contains all words or their stems adjacent, in the order of the query */
+#define FIND_EXACT 2 /* contains the quoted text exactly */
 #define FIND_BEST (FIND_WHOLE | FIND_EXACT)
 
-/* A message that may fit. */
+/* A message that may match. */
 struct candidate_message {
     int64_t doc, time;
     double score;
     uint32_t words;
     unsigned rank;         /* FIND_* */
-    const uint8_t *counts; /* of its terms, up to 255 */
+    const uint8_t *counts; /* counts of its terms, up to 255 */
 };
 
 struct candidate_search {
@@ -50,17 +49,17 @@ struct candidate_search {
     size_t folder_count;
     const struct people_set *people; /* whose sessions */
     int64_t since, until;            /* ms */
-    bool best;                       /* those of FIND_BEST alone, where that is cheap to know */
+    bool best;                       /* only those of FIND_BEST, where that is cheap to determine */
 
     struct candidate_message *found; /* newest first, then by score */
     size_t found_count, found_capacity;
     size_t best_count; /* of FIND_BEST */
     bool more;         /* there are older ones */
 
-    /* Over the shards that were asked, for scores. */
+    /* Over the shards that were read, for scores. */
     uint64_t asked[QUERY_MAX_TERMS], having[QUERY_MAX_TERMS], docs, words;
 
-    /* Room for work on one shard. */
+    /* Scratch space for one shard. */
     struct index_shard *shards; /* newest first */
     size_t shard_count, shard_capacity;
     int64_t shard;
@@ -71,13 +70,13 @@ struct candidate_search {
     struct find_places places[2];
 };
 
-/* Reads the shards. The members up to best are set. */
+/* Reads the list of shards. The members up to best are set by the caller. */
 int find_begin(struct candidate_search *self, struct ethos_error *error);
 
-/* Another one, for the best alone; it has what find_begin read. */
+/* A second search for the best alone; shares what find_begin read. */
 void find_best_of(const struct candidate_search *self, struct candidate_search *out);
 
-/* The newest SEARCH_RANKED that are older than (time, doc), scored; newest first. */
+/* The newest SEARCH_RANKED messages older than (time, doc), scored; newest first. */
 int find_next(struct candidate_search *self, int64_t time, int64_t doc, struct ethos_error *error);
 
 #endif

@@ -32,14 +32,14 @@ struct db;
 #define INDEX_FILE "sessions-search.db"
 #define INDEX_SHARD 16384  /* messages */
 #define INDEX_BLOCK 256    /* messages */
-#define INDEX_MEMORY 20000 /* messages, where nothing can be written */
+#define INDEX_MEMORY 20000 /* messages indexed if no file can be written */
 
 /* First bytes of terms that are not words. */
 #define INDEX_STEM '\1'
 #define INDEX_ROLE '\2'
 #define INDEX_SESSION '\3'
 
-#define INDEX_GONE INT64_MIN /* in place of a time: the message is no more */
+#define INDEX_GONE INT64_MIN /* instead of a time: the message was deleted */
 
 /* Of the index, or of sessions.db from ASK on. */
 enum index_statement {
@@ -78,7 +78,7 @@ enum index_statement {
     INDEX_STATEMENTS
 };
 
-/* What was added to the index and taken out of it since somebody began to count. */
+/* What was added to and removed from the index since counting began. */
 struct index_gain {
     int64_t touched, messages, words;
 };
@@ -88,50 +88,51 @@ struct search_index {
     sqlite3 *connection;
     char *path;    /* NULL: in memory */
     int lock;      /* descriptor, or -1 */
-    bool broken;   /* the index failed, not the database: it is to be made anew */
-    int64_t first; /* messages are indexed from after this rowid on */
+    bool broken;   /* the index failed, not the database: it must be rebuilt */
+    int64_t first; /* only messages after this rowid are indexed */
     struct index_gain gain;
     sqlite3_stmt *kept[INDEX_STATEMENTS];
 };
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-/* Whether there is a file; not whether it is good. */
+/* Whether there is a file, valid or not. */
 bool index_exists(const struct db *self);
 
-/* Opens self->search, which is there afterwards, or failed and broken; in_memory: not even trying
- * the file. */
+/* Opens self->search, which is then set, or failed and broken; in_memory: does not try the file. */
 int index_open(struct db *self, bool in_memory, struct ethos_error *error);
 void index_close(struct db *self);
 
-/* Closes and removes the file, unless somebody else did already. */
+/* Closes and removes the file, unless another process did already. */
 void index_discard(struct db *self);
 
-/* Whether the file that is open has lost its name. */
+/* Whether the open file was removed or replaced. */
 bool index_has_moved(const struct search_index *self);
 
-/* A kept statement, reset. */
+/* A prepared statement, reset. */
 int index_prepare(struct search_index *self, enum index_statement which, sqlite3_stmt **out,
                   struct ethos_error *error);
 
-/* SQLITE_ROW or SQLITE_DONE, or a code of ours, which is negative. Done: it is reset. */
+/* SQLITE_ROW or SQLITE_DONE (then it is reset), or one of our codes, which are negative. */
 int index_step(struct search_index *self, sqlite3_stmt *statement, struct ethos_error *error);
 int index_run(struct search_index *self, sqlite3_stmt *statement, struct ethos_error *error);
 
-/* Broken unless SQLite finds its pages sound. */
+/* Sets broken unless SQLite's integrity check succeeds. */
 int index_check_pages(struct search_index *self, struct ethos_error *error);
 
-/* The index is not what it should be; sets broken, unless it is for lack of memory or of a turn. */
+/*
+ * Handles an error of the index: sets broken, unless memory ran out or the lock was not available.
+ */
 int index_break(struct search_index *self, struct ethos_error *error);
 
 /*
- * A write: the lock, BEGIN; then commit or roll back, unlock. ETHOS_BUSY past wait_ms, which is no
- * fault of the index.
+ * A write: the lock, BEGIN; then commit or roll back, unlock. ETHOS_BUSY after wait_ms, which is
+ * not an error of the index.
  */
 int index_begin(struct search_index *self, uint32_t wait_ms, struct ethos_error *error);
 int index_end(struct search_index *self, int code, struct ethos_error *error);
 
-/* Commits what there is and begins again, without letting others in. */
+/* Commits and begins again, keeping the lock. */
 int index_go_on(struct search_index *self, struct ethos_error *error);
 
 /* ---- shards --------------------------------------------------------------------------------- */
@@ -142,7 +143,7 @@ struct index_shard {
     int64_t oldest, newest; /* ms */
 };
 
-/* The last one; docs 0 and shard 0 when there is none. */
+/* The last one; docs 0 and shard 0 if there is none. */
 int index_last_shard(struct search_index *self, struct index_shard *out, struct ethos_error *error);
 int index_put_shard(struct search_index *self, const struct index_shard *shard,
                     struct ethos_error *error);
@@ -153,49 +154,50 @@ struct index_message {
     int64_t time; /* ms, or INDEX_GONE */
     uint32_t words;
 };
-#define INDEX_ENTRY_SIZE 12 /* bytes, in the order of this machine */
+#define INDEX_ENTRY_SIZE 12 /* bytes, in this machine's byte order */
 
-/* Those of neighbours, as they are stored. */
+/* Those of consecutive messages, as stored. */
 struct index_block {
     char bytes[INDEX_BLOCK * INDEX_ENTRY_SIZE];
     size_t count;
 };
 
-/* Empty when there is none. */
+/* Empty if there is none. */
 int index_get_block(struct search_index *self, int64_t number, struct index_block *out,
                     struct ethos_error *error);
 int index_put_block(struct search_index *self, int64_t number, const struct index_block *block,
                     struct ethos_error *error);
 
-/* INDEX_GONE for those that a block has not. */
+/* INDEX_GONE for messages that are not in the block. */
 struct index_message index_message(const struct index_block *block, size_t at);
 void index_set_entry(struct index_block *block, size_t at, struct index_message entry);
 
 /* ---- keeping it up to date ------------------------------------------------------------------ */
 
 /*
- * Adds what sessions.db has and the index has not. whole: also compares all it has, else only some.
- * When another program does so past the deadline, the log says so, and the index stays behind.
+ * Adds messages that the index does not have yet. whole: also compares all indexed ones, otherwise
+ * only some. If another program holds the lock past the deadline, this is logged, and the index
+ * stays behind.
  */
 int index_catch_up(struct search_index *self, bool whole, struct ethos_error *error);
 
 /*
- * Reads all of it beside the messages and writes nothing; *out_edited: those that read otherwise now.
- * What is damaged, or lacks a message without having to catch up, is broken.
+ * Compares the whole index with the messages and writes nothing; *out_edited: messages that have
+ * changed. Sets broken if it is damaged or lacks a message although it is up to date.
  */
 int index_compare(struct search_index *self, uint64_t *out_edited, struct ethos_error *error);
 
-/* Compares these messages anew; not when others are writing. Failing does no harm. */
+/* Indexes these messages again, unless another process is writing. Failures are harmless. */
 void index_refresh(struct search_index *self, const int64_t *docs, size_t count);
 
 /*
- * Until it is let go, the index and the messages stay as of now for this connection, and asking
- * them is cheaper.
+ * Until released, index and messages stay as they are now for this connection, and reading them is
+ * cheaper.
  */
 int index_hold(struct search_index *self, struct ethos_error *error);
 void index_let_go(struct search_index *self);
 
-/* A time as stored, in ms; what is no time is 0. */
+/* A stored time in ms; 0 if it is not a time. */
 int64_t index_time(const char *text);
 
 #endif

@@ -1,11 +1,13 @@
 /*
- * postings.h: which messages of a shard have a word, and where, as bytes. Private to src/session.
+ * postings.h: the messages of a shard that contain a word, and its positions, as bytes. Private to
+ * src/session.
  *
- * Per message: how far its number is from the one before, then the places of the word in it, each
- * as the distance from the one before plus one, then 0; all of it variable-length, seven bits to a
- * byte, low ones first. A message may have no places: then the word stands beside all others.
+ * Per message: the difference of its number to the previous one, then the positions of the word,
+ * each as the difference to the previous one plus one, then 0; all as variable-length integers,
+ * seven bits per byte, low ones first. A message without positions: the word applies to the whole
+ * message.
  *
- * Reading trusts nothing: what is cut short or malformed ends the walk.
+ * Input is not trusted: truncated or malformed bytes end the iteration.
  */
 #ifndef ETHOS_SESSION_SEARCH_POSTINGS_H
 #define ETHOS_SESSION_SEARCH_POSTINGS_H
@@ -21,18 +23,18 @@ struct postings {
     const uint8_t *places;
 };
 
-#define POSTINGS_MAX_VARINT 5 /* bytes of a number of 32 bits */
+#define POSTINGS_MAX_VARINT 5 /* bytes of a 32-bit number */
 
 /* Bytes written. */
 size_t postings_put(uint8_t out[POSTINGS_MAX_VARINT], uint32_t number);
 
-/* A walk over bytes whose distances begin at `first`. */
+/* An iterator over bytes whose differences begin at `first`. */
 struct postings postings_of(const void *data, size_t size, uint32_t first);
 
 /* The next message; false at the end. */
 bool postings_next(struct postings *self);
 
-/* Takes the next place of the message off, of which there are count. */
+/* Reads the next of the message's `count` positions and advances. */
 uint32_t postings_place(struct postings *self, uint32_t before);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * search.h: which messages fit a query. Private to src/session.
+ * search.h: searches messages. Private to src/session.
  *
- * The answer is always that of core/search/query over the messages as they are: an index beside the
- * database proposes, and every message is read and asked before it is shown. Above SEARCH_RANKED
- * hits the newest of them are ranked.
+ * The result is always that of core/search/query over the current messages: an index beside the
+ * database proposes messages, and each is read and checked before it is shown. If there are more
+ * than SEARCH_RANKED matches, the newest are ranked.
  */
 #ifndef ETHOS_SESSION_SEARCH_SEARCH_H
 #define ETHOS_SESSION_SEARCH_SEARCH_H
@@ -16,38 +16,38 @@
 
 struct db;
 
-/* As the search of struct ethos_sessions_ops. Without a database nothing fits. */
+/* As the search of struct ethos_sessions_ops. Without a database there are no matches. */
 int search_run(struct db *self, const struct ethos_search *search, ethos_hit_fn *each, void *arg,
                struct ethos_error *error);
 
 /*
- * Compares the whole index with the messages, as after an import or a repair; makes it when
+ * Compares the whole index with the messages, as after an import or a repair; creates it if
  * missing. ETHOS_NOTFOUND without a database.
  */
 int search_catch_up(struct db *self, struct ethos_error *error);
 
 /*
- * Adds what is new to the index, and compares no more than a search would: a few lookups when there
- * is nothing. Where no file can be written, nothing is done. ETHOS_NOTFOUND without a database.
+ * Adds new messages to the index, and compares as much as a search would: a few lookups if nothing
+ * is new. Does nothing if no file can be written. ETHOS_NOTFOUND without a database.
  */
 int search_settle(struct db *self, struct ethos_error *error);
 
-/* What search_check found: all zero when the index is right, or not there. */
+/* The result of search_check: all zero if the index is correct or does not exist. */
 struct search_state {
     bool damaged;
-    uint64_t edited; /* messages that read otherwise than when they were indexed */
+    uint64_t edited; /* messages that have changed since they were indexed */
 };
 
 /*
- * Compares the whole index with the messages and writes nothing, unless to fix what it found. That it
- * lags behind is not wrong: the next search catches up.
+ * Compares the whole index with the messages; writes only to fix what it found. An index that is
+ * only behind is not wrong: the next search updates it.
  */
 int search_check(struct db *self, bool fix, struct search_state *out, struct ethos_error *error);
 
-/* Takes the index away, with all its words; the next search rebuilds it. */
+/* Deletes the index with all its words; the next search rebuilds it. */
 int search_discard(struct db *self, struct ethos_error *error);
 
-/* Gives back self->search, when there is one. The connection is still open. */
+/* Frees self->search, if there is one. The connection is still open. */
 void search_close(struct db *self);
 
 #endif
