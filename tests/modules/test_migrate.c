@@ -366,7 +366,7 @@ static void test_an_interrupted_move_says_how_it_goes_on(void **state)
     await_some(&server);
     kill(child, SIGINT);
     assert_int_equal(end(child), -SIGINT);
-    expect_said("interrupted; what went over stays; run the same again");
+    expect_said("interrupted; what was copied stays; run the same command again to continue");
     move_whole(journey.home, journey.there);
     expect_like_server(&server, journey.home);
     server_stop(&server);

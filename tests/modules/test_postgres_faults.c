@@ -174,7 +174,7 @@ static void test_a_commit_without_rows_that_others_have_covered_is_not_known(voi
         ETHOS_OK);
     proxy_arm(proxy, PROXY_CUT_REQUEST, MARK, 1);
     assert_int_equal(commit_small(store, &ours, &error), ETHOS_IO);
-    assert_non_null(strstr(error.text, "not known"));
+    assert_non_null(strstr(error.text, "unknown whether"));
     close_store(store);
     close_store(other);
 }
@@ -189,7 +189,7 @@ static void test_without_a_connection_the_end_of_a_commit_is_not_known(void **st
     assert_int_equal(
         commit_small(store, &(struct small_commit){"a.md", "x", TOKEN, 0, false}, &error),
         ETHOS_IO);
-    assert_non_null(strstr(error.text, "not known"));
+    assert_non_null(strstr(error.text, "unknown whether"));
     proxy_shut(proxy, false);
     assert_int_equal(version_now(), 1);
     close_store(store);

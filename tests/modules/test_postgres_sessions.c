@@ -598,7 +598,7 @@ static void a_schema_without_conversations_gets_them(void **state)
                               NULL, 0));
     assert_int_equal(open_as_guarded(&s), ETHOS_DENIED); // and is told who may
     assert_non_null(strstr(error.text, "version 1, 4 is needed"));
-    assert_non_null(strstr(error.hint, "owns it"));
+    assert_non_null(strstr(error.hint, "owns the schema"));
     s = open_sessions(server.url);
     check(create(s, "shared"));
     check(say_as(s, "shared", "a", "kept"));

@@ -72,7 +72,7 @@ static void test_a_text_that_was_evicted_is_no_empty_text(void **state)
     tell("DEL ethos:{" SCOPE "}:text:a.md");
     assert_int_equal(read_code(store, "a.md"), ETHOS_CORRUPT);
     look(store, &findings);
-    assert_non_null(strstr(findings.text, "a.md of " SCOPE " is gone"));
+    assert_non_null(strstr(findings.text, "a.md of " SCOPE " is missing or was changed"));
     store->ops->close(store);
 }
 

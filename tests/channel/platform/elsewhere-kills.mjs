@@ -89,7 +89,7 @@ await test('the machine sleeps: what was connected is dead without a word, and i
     await discord.until(() => discord.live.some((socket) => !before.includes(socket)), () => `another session; ${fixture.log.slice(-1500)}`, 20000);
     await slack.until(() => answers(chat, facts[0]) === 1, () => `an answer; ${fixture.log.slice(-1500)}`, 60000);
     await discord.until(() => answers(other, facts[1]) === 1, () => `an answer; ${fixture.log.slice(-1500)}`, 60000);
-    must(fixture.log.includes('the machine slept'), fixture.log);
+    must(fixture.log.includes('the machine was asleep'), fixture.log);
     for (const socket of before) socket.ws.terminate();
 });
 

@@ -126,7 +126,7 @@ await test('nobody is let in by mail', async () => {
     const code = /\b[A-Z2-9]{8}\b/.exec(said(await waitFor('dora@example.org', 1)))[0];
     const before = answers('ada@example.org').length;
     write('ada@example.org', `/pair ${code} trusted`, { subject: 'pairing' });
-    must(said(await waitFor('ada@example.org', before + 1)).startsWith('Not by mail'), answers('ada@example.org').at(-1));
+    must(said(await waitFor('ada@example.org', before + 1)).startsWith('This does not work by mail'), answers('ada@example.org').at(-1));
     must(!fixture.ethos('gateway', 'people', '--json').people.some(({ sender }) => sender.includes('dora')), 'she was let in');
 });
 
