@@ -273,7 +273,7 @@ size_t conversation_first(const struct conversation *self, int64_t tokens)
     return first;
 }
 
-size_t conversation_halve(const struct conversation *self, size_t first)
+size_t conversation_find_middle(const struct conversation *self, size_t first)
 {
     size_t middle = first + (self->count - first) / 2, last = self->count;
     for (size_t i = first + 1; i < self->count; i++)

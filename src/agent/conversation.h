@@ -54,7 +54,7 @@ int conversation_append(struct conversation *self, const struct ethos_message *m
 size_t conversation_first(const struct conversation *self, int64_t tokens);
 
 /* A later user's message, about half way from first to the end; count: there is none. */
-size_t conversation_halve(const struct conversation *self, size_t first);
+size_t conversation_find_middle(const struct conversation *self, size_t first);
 
 /* Tokens of a text, estimated. */
 int64_t conversation_estimate(size_t bytes);

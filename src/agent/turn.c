@@ -373,7 +373,7 @@ static void ask_for_answer(struct turn *self, struct model_answer *answer)
 /* Drops the older half of a conversation that is too long, once per turn. */
 static bool drop_older_half(struct turn *self, const struct model_answer *answer)
 {
-    size_t middle = conversation_halve(&self->conversation, self->first);
+    size_t middle = conversation_find_middle(&self->conversation, self->first);
     if (self->halved || !answer->failed || answer->error != MODEL_OVERFLOW ||
         middle >= self->conversation.count)
         return false;

@@ -349,7 +349,7 @@ void live_screen_paint(struct live_screen *self, const struct live_below *below)
     print_live_rows(self, &self->answer, self->answer.count - answers);
     print_live_rows(self, &self->below, skip);
     size_t cursor = self->cursor_row > skip ? self->cursor_row - skip : 0;
-    frame_cursor(&self->frame, answers + cursor, self->cursor_column);
+    frame_set_cursor(&self->frame, answers + cursor, self->cursor_column);
     write_frame(self);
 }
 

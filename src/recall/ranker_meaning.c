@@ -595,9 +595,9 @@ static void set_compared(const struct ranking *ranking, const struct unit_place 
         features[F_TOKENS + shift] = standardise(ranking, F_TOKENS + shift, tokens);
 }
 
-static void set_neighbour(const struct ranking *ranking, const struct unit_place *place,
-                          unsigned flag, int step, size_t shift, set_fn *set,
-                          double features[RANKER_FEATURES])
+static void set_adjacent_unit_features(const struct ranking *ranking,
+                                       const struct unit_place *place, unsigned flag, int step,
+                                       size_t shift, set_fn *set, double features[RANKER_FEATURES])
 {
     if (!(place->row->flags & flag)) {
         set(ranking, NULL, shift, features);
@@ -615,8 +615,8 @@ static void set_all(const struct ranking *ranking, const struct unit_place *plac
                     double features[RANKER_FEATURES])
 {
     set(ranking, place, 0, features);
-    set_neighbour(ranking, place, UNIT_HAS_PREV, -1, 1, set, features);
-    set_neighbour(ranking, place, UNIT_HAS_NEXT, 1, 2, set, features);
+    set_adjacent_unit_features(ranking, place, UNIT_HAS_PREV, -1, 1, set, features);
+    set_adjacent_unit_features(ranking, place, UNIT_HAS_NEXT, 1, 2, set, features);
 }
 
 void ranking_set_known(const struct ranking *ranking, const struct unit_place *place,

@@ -28,7 +28,7 @@ static void add_rows(struct screen_frame *frame, const char *rows)
     size_t count = 0;
     for (; view_line(&rest, &row); count++)
         assert_int_equal(frame_live(frame, row, (int)row.size), ETHOS_OK);
-    frame_cursor(frame, count ? count - 1 : 0, (int)row.size);
+    frame_set_cursor(frame, count ? count - 1 : 0, (int)row.size);
 }
 
 static void assert_bytes(struct screen_frame *frame, const char *expected)
@@ -69,16 +69,16 @@ static void test_the_cursor_moves_alone(void **state)
     struct screen_frame frame;
     frame_init(&frame, COLUMNS);
     add_rows(&frame, "one\ntwo\nthree\n");
-    frame_cursor(&frame, 1, 2);
+    frame_set_cursor(&frame, 1, 2);
     assert_bytes(&frame, BEGIN "\rone" K "\r\ntwo" K "\r\nthree" K "\033[1A\033[3G" END);
     add_rows(&frame, "one\ntwo\nthree\n");
-    frame_cursor(&frame, 0, 0);
+    frame_set_cursor(&frame, 0, 0);
     assert_bytes(&frame, BEGIN "\033[1A\033[1G" END);
     add_rows(&frame, "one\ntwo\nthree\n");
-    frame_cursor(&frame, 0, 3);
+    frame_set_cursor(&frame, 0, 3);
     assert_bytes(&frame, BEGIN "\033[4G" END);
     add_rows(&frame, "one\ntwo\nthree\nfour\n"); /* behind rows below the cursor */
-    frame_cursor(&frame, 1, 1);
+    frame_set_cursor(&frame, 1, 1);
     assert_bytes(&frame, BEGIN "\033[2B\r\nfour" K "\033[2A\033[2G" END);
     frame_release(&frame);
 }

@@ -59,7 +59,7 @@ int frame_live(struct screen_frame *self, struct ethos_view row, int width)
     return str_code(&rows->bytes);
 }
 
-void frame_cursor(struct screen_frame *self, size_t row, int column)
+void frame_set_cursor(struct screen_frame *self, size_t row, int column)
 {
     self->next->cursor_row = row;
     self->next->cursor_column = column;

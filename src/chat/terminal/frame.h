@@ -3,7 +3,7 @@
  *
  *     frame_commit(&frame, row, width);      each row that became final
  *     frame_live(&frame, row, width);        each live row, from the top
- *     frame_cursor(&frame, row, column);     where the cursor stands in them
+ *     frame_set_cursor(&frame, row, column);     where the cursor stands in them
  *     frame_write(&frame, &bytes);           only what differs from the screen; the next frame begins
  *
  * A frame without live rows removes the region, for programs that get the terminal, and at the end. Rows are safe for
@@ -51,7 +51,7 @@ void frame_release(struct screen_frame *self);
 /* ETHOS_OK, ETHOS_NOMEM or ETHOS_LIMIT, after which frame_write fails with the same code. */
 int frame_commit(struct screen_frame *self, struct ethos_view row, int width);
 int frame_live(struct screen_frame *self, struct ethos_view row, int width);
-void frame_cursor(struct screen_frame *self, size_t row, int column);
+void frame_set_cursor(struct screen_frame *self, size_t row, int column);
 
 /* Appends the frame's bytes, none when nothing differs. A frame that fails is dropped, and nothing is appended. */
 int frame_write(struct screen_frame *self, struct str *out);

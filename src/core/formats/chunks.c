@@ -52,7 +52,7 @@ bool chunk_is_block(struct ethos_view name)
 }
 
 /* The name in "^name" at the end of the text, after a blank or a line end. */
-static struct ethos_view find_block(struct ethos_view text)
+static struct ethos_view find_block_id(struct ethos_view text)
 {
     size_t start = text.size;
     while (start > 0 && is_block_character(text.data[start - 1]))
@@ -76,7 +76,7 @@ static int add_chunk_of_unit(void *arg, const struct text_unit *unit)
                           .offset = unit->offset,
                           .line = walk->line + 1,
                           .marker = marker_size(unit->text),
-                          .block = find_block(unit->text),
+                          .block = find_block_id(unit->text),
                           .section = walk->section};
     for (unsigned level = 1; level <= MARKDOWN_LEVELS; level++)
         if (!view_blank(unit->headings[level]))

@@ -53,7 +53,7 @@ static bool slide(const struct merge_text *old, const struct merge_text *new, st
     size_t from = text == new ? c->b : c->a, to = text == new ? c->b_end : c->a_end;
 
     if ((c->a < c->a_end && c->b < c->b_end) || c->a_end >= old_limit || c->b_end >= new_limit ||
-        !view_eq(merge_plain(text, from), merge_plain(text, to)))
+        !view_eq(merge_line_plain(text, from), merge_line_plain(text, to)))
         return false;
     *c = (struct diff_change){c->a + 1, c->a_end + 1, c->b + 1, c->b_end + 1};
     return true;

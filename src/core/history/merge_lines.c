@@ -68,7 +68,7 @@ struct ethos_view merge_raw(const struct merge_text *text, size_t line)
     return view_of(text->raw.data + at->raw_at, end - at->raw_at);
 }
 
-struct ethos_view merge_plain(const struct merge_text *text, size_t line)
+struct ethos_view merge_line_plain(const struct merge_text *text, size_t line)
 {
     const struct merge_line *at = &text->lines[line];
     size_t end = line + 1 < text->count ? at[1].plain_at : text->plain.size;
@@ -128,8 +128,8 @@ struct ethos_view merge_slice(const struct merge_text *text, struct merge_range 
 {
     if (range.from == range.to)
         return VIEW("");
-    const char *start = merge_plain(text, range.from).data;
-    struct ethos_view last = merge_plain(text, range.to - 1);
+    const char *start = merge_line_plain(text, range.from).data;
+    struct ethos_view last = merge_line_plain(text, range.to - 1);
     return view_of(start, (size_t)(last.data + last.size - start));
 }
 
@@ -237,7 +237,7 @@ static bool find_parts(struct arena *arena, const struct merge_text *text, struc
         struct text_part *part = &out->items[count - ++out->count];
 
         part->lines = (struct merge_range){i, out->head.to};
-        part->key = level ? merge_plain(text, i) : merge_slice(text, part->lines);
+        part->key = level ? merge_line_plain(text, i) : merge_slice(text, part->lines);
         out->head.to = i;
     }
     return true;

@@ -50,7 +50,7 @@ bool merge_read_lines(struct arena *arena, struct merge_text *text);
 
 /* A line as written, and its plain text. */
 struct ethos_view merge_raw(const struct merge_text *text, size_t line);
-struct ethos_view merge_plain(const struct merge_text *text, size_t line);
+struct ethos_view merge_line_plain(const struct merge_text *text, size_t line);
 
 /* The plain text of a range. */
 struct ethos_view merge_slice(const struct merge_text *text, struct merge_range range);

@@ -31,7 +31,7 @@ static bool has_true_member(const json_t *row, const char *name)
 }
 
 /* Whether something stands before the line that stays there. */
-static bool has_before(const struct transcript_reading *reading)
+static bool has_earlier_items(const struct transcript_reading *reading)
 {
     bool only_command = reading->command && reading->latest == &reading->items;
     return reading->from || (reading->items && !only_command);
@@ -48,7 +48,7 @@ static const char *reason_to_skip(const struct transcript_reading *reading, cons
         return "a side chain was left out";
     if (has_true_member(row, "isMeta"))
         return NOTE_PROGRAM;
-    if (has_true_member(row, "isCompactSummary") && has_before(reading))
+    if (has_true_member(row, "isCompactSummary") && has_earlier_items(reading))
         return "a summary of what stands before was left out";
     return NULL;
 }
@@ -175,7 +175,7 @@ int claude_end(struct transcript_reading *reading)
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 /* The text of a user's line that has nothing else. */
-static struct ethos_view only_text(const json_t *row)
+static struct ethos_view user_text(const json_t *row)
 {
     bool user = view_eq_str(json_view(row, "type"), "user");
     return user ? json_view(json_object_get(row, "message"), "content") : (struct ethos_view){0};
@@ -184,7 +184,7 @@ static struct ethos_view only_text(const json_t *row)
 /* One that has a source is what was typed, whatever it looks like. */
 static bool is_local(const json_t *row, bool *out_answer)
 {
-    return !json_object_get(row, "promptSource") && command_is_local(only_text(row), out_answer);
+    return !json_object_get(row, "promptSource") && command_is_local(user_text(row), out_answer);
 }
 
 static int read_claude_message(struct transcript_reading *reading, const json_t *row)
@@ -194,7 +194,7 @@ static int read_claude_message(struct transcript_reading *reading, const json_t 
     struct ethos_view name, args;
     struct transcript_item *item = NULL;
     reading->time = json_object_get(row, "timestamp");
-    int code = command_typed(only_text(row), &name, &args)
+    int code = command_typed(user_text(row), &name, &args)
                    ? take_command(reading, name, args, &item)
                    : reading_content(reading, role, json_object_get(message, "content"), &item);
     if (reading->made > 0)

@@ -220,7 +220,7 @@ bool api_queued(const json_t *result)
     return json_is_true(json_object_get(result, "queued"));
 }
 
-bool api_read_unmet(struct http_call *call, const char *revision)
+bool api_answer_failed_precondition(struct http_call *call, const char *revision)
 {
     const char *match = http_header(call, "If-Match");
     bool stale = match && !api_has_tag(match, false, revision);
@@ -247,7 +247,7 @@ void api_answer(struct http_call *call, const json_t *result)
         api_tag(call, revision);
     if (read && absent && http_header(call, "If-Match"))
         api_stale(call, NULL, NULL);
-    else if (!revision || !read || !api_read_unmet(call, revision))
+    else if (!revision || !read || !api_answer_failed_precondition(call, revision))
         http_answer_json(call, api_queued(result) ? 202 : 200,
                          result ? json_incref((json_t *)result) : json_null());
 }

@@ -36,7 +36,7 @@ void api_fail(struct http_call *call, const struct op *op, const struct ethos_er
  * Of a read: true when what it asks on condition of was answered, 412 for If-Match that does not hold, 304
  * for If-None-Match that does not. The ETag is set in any case.
  */
-bool api_read_unmet(struct http_call *call, const char *revision);
+bool api_answer_failed_precondition(struct http_call *call, const char *revision);
 
 /* The answer of an operation; of a read, as its conditions want it. */
 void api_answer(struct http_call *call, const json_t *result);

@@ -126,7 +126,7 @@ static void answer_file(struct http_call *call, const json_t *about, struct str 
                *known_at = json_view(about, "knownAt").data;
     if (known_at) // the backend is out of reach
         http_answer_header(call, "Ethos-Known-At", known_at);
-    if (api_read_unmet(call, revision))
+    if (api_answer_failed_precondition(call, revision))
         return;
     call->type = call->raw ? "text/markdown; charset=utf-8" : "application/json";
     if (!call->raw)

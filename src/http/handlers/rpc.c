@@ -152,7 +152,7 @@ const struct op *api_op(const char *rest)
     return shape_served(op) && !(op->effect & OP_SHORTHAND) ? op : NULL;
 }
 
-const struct op *shape_op(const char *rest, const struct shape **out_shape)
+const struct op *rpc_find_op(const char *rest, const struct shape **out_shape)
 {
     char name[MAX_NAME];
     dotted(rest, name);
@@ -165,14 +165,14 @@ const struct op *shape_op(const char *rest, const struct shape **out_shape)
 
 bool http_rpc_quick(const struct http_call *call)
 {
-    const struct op *op = shape_op(call->rest, NULL);
+    const struct op *op = rpc_find_op(call->rest, NULL);
     bool asks = op && op->effect & OP_ASKS && view_contains(call->body, VIEW("\"query\""));
     return call->body.size <= HTTP_QUICK_BODY && !asks && (!op || http_quick_op(op));
 }
 
 size_t http_rpc_larger(const struct http_call *call)
 {
-    const struct op *op = shape_op(call->rest, NULL);
+    const struct op *op = rpc_find_op(call->rest, NULL);
     bool may = op && (op->effect & OP_LARGE) && op_allowed(op, call->rights);
     return may ? HTTP_MAX_LARGE_BODY : 0;
 }
@@ -305,7 +305,7 @@ void http_rpc(struct http_call *call)
     static const struct http_error method = {405, "METHOD_NOT_SUPPORTED",
                                              "Procedures are called with POST", NULL};
     const struct shape *shape;
-    const struct op *op = shape_op(call->rest, &shape);
+    const struct op *op = rpc_find_op(call->rest, &shape);
     if (!op || !op_allowed(op, call->rights)) {
         rpc_refuse(call, op);
     } else if (call->method != HTTP_POST) {

@@ -99,7 +99,7 @@ shape_give give_ok, give_session, give_session_page, give_transcript, give_files
 int rpc_decode(struct ethos_view body, json_t **out_input, struct ethos_error *error);
 
 /* The operation of a path behind /rpc/ ("memory/get", one slash more is no harm); or NULL. */
-const struct op *shape_op(const char *rest, const struct shape **out_shape);
+const struct op *rpc_find_op(const char *rest, const struct shape **out_shape);
 
 /* The same behind /api/, where every operation has its own form. */
 const struct op *api_op(const char *rest);

@@ -236,7 +236,7 @@ static void see_key(struct memory_watch *self, struct watched *scope, const char
 }
 
 /* A text of a tree. */
-static void touch_leaf(struct memory_watch *self, struct watched *scope, const char *path)
+static void mark_file_changed(struct memory_watch *self, struct watched *scope, const char *path)
 {
     const char *key = path + strlen(scope->dir) + 1;
     if (self->begun && strlen(key) <= ETHOS_MAX_KEY &&
@@ -253,7 +253,7 @@ static void visit_branch(struct memory_watch *self, struct watched *scope, enum 
         !join_path(path, dir, name))
         return;
     if (!is_of_type(self, path, S_IFDIR))
-        touch_leaf(self, scope, path);
+        mark_file_changed(self, scope, path);
     else if (add_below(self, PLACE_BRANCH, of, scope, path))
         visit_names(self, scope, of, path, depth + 1, visit_branch);
 }
@@ -511,7 +511,7 @@ static void mark_in_branch(struct memory_watch *self, const struct watch_place *
     if (!join_path(path, place->path, name))
         return;
     if (!(mask & IN_ISDIR))
-        touch_leaf(self, scope, path);
+        mark_file_changed(self, scope, path);
     else if (mask & APPEARS)
         visit_branch(self, scope, place->of, place->path, name, 1);
 }

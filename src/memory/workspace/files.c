@@ -54,7 +54,7 @@ void workspace_next_id(char id[WORKSPACE_ID_SIZE])
     memcpy(id + strlen(id) - strlen(hash), hash, strlen(hash));
 }
 
-bool workspace_id_ends(struct ethos_view id, const char *hash)
+bool workspace_id_has_hash(struct ethos_view id, const char *hash)
 {
     size_t size = strlen(hash);
     return id.size > size && id.data[id.size - size - 1] == '-' &&

@@ -40,7 +40,7 @@ int workspace_usual_id(const char *root, char out[WORKSPACE_ID_SIZE], struct eth
 void workspace_next_id(char id[WORKSPACE_ID_SIZE]);
 
 /* Whether the id ends in -<hash>. */
-bool workspace_id_ends(struct ethos_view id, const char *hash);
+bool workspace_id_has_hash(struct ethos_view id, const char *hash);
 
 /* First line of a small file, trimmed, without allocating memory. 0, or -1 and errno. */
 int workspace_line(const char *path, int flags, char *out, size_t size);

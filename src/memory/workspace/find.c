@@ -134,7 +134,7 @@ static int by_alias(struct workspace_search *look, struct ethos_error *error)
 static int match_hash(void *arg, const char *id)
 {
     struct workspace_search *look = arg;
-    if (!*look->id && workspace_id_ends(view_str(id), look->hash))
+    if (!*look->id && workspace_id_has_hash(view_str(id), look->hash))
         snprintf(look->id, sizeof look->id, "%s", id);
     return ETHOS_OK;
 }

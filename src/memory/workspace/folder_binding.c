@@ -65,10 +65,10 @@ int workspace_leave(struct workspace_tie *tie, const char *path, struct ethos_er
     workspace_hash(path, hash);
     TRY(workspace_usual_id(path, usual, error));
     struct ethos_view alias = json_view(tie->aliases, hash), id = view_str(tie->id);
-    if (alias.data ? !view_eq(alias, id) : !workspace_id_ends(id, hash))
+    if (alias.data ? !view_eq(alias, id) : !workspace_id_has_hash(id, hash))
         return ETHOS_OK; // the path belongs to another memory already
     memcpy(next, usual, sizeof next);
-    while ((!tie->deleted && workspace_id_ends(id, next + strlen(next) - strlen(hash))) ||
+    while ((!tie->deleted && workspace_id_has_hash(id, next + strlen(next) - strlen(hash))) ||
            workspace_there(tie->dir, next) > 0)
         workspace_next_id(next);
     return set_alias(tie, hash, strcmp(next, usual) == 0 ? NULL : next, error);

@@ -93,7 +93,7 @@ static bool has_members_below(const char *path)
 
 /* ---- from the file --------------------------------------------------------------------------- */
 
-static json_t *list_json(const char *value, const char *separators)
+static json_t *split_to_json(const char *value, const char *separators)
 {
     json_t *list = json_array();
     for (const char *at = value; *at;) {
@@ -112,7 +112,7 @@ static json_t *value_json(enum field_kind kind, const char *value)
     json_t *json = NULL;
     char *end;
     if (kind == LIST || kind == WORDS)
-        return list_json(value, kind == LIST ? "," : ", \t");
+        return split_to_json(value, kind == LIST ? "," : ", \t");
     if (!*value)
         return json_null();
     if (kind == TEXT)

@@ -244,7 +244,7 @@ static void test_a_key_needs_the_scope_of_the_call(void **state)
         snprintf(path, sizeof path, "/rpc/%s", op->name);
         for (char *dot = path; (dot = strchr(dot, '.'));)
             *dot = '/';
-        if (!shape_op(path + 5, NULL) || shape_op(path + 5, NULL) != op)
+        if (!rpc_find_op(path + 5, NULL) || rpc_find_op(path + 5, NULL) != op)
             continue; // the call of this name is another operation
         assert_failed(request(world, HTTP_POST, path, "{", without), 403, "FORBIDDEN");
         assert_failed(request(world, HTTP_POST, path, "{", with), 400, "BAD_REQUEST");

@@ -358,10 +358,9 @@ static void the_same_lines_changed_on_both_sides_are_kept_beside(void **state)
     assert_import(world, "claude-code", "../theirs", "taken n.md\n");
     write_note(world, "n.md", "mine\n");
     world_put(world, "theirs/n.md", "yours\n");
-    assert_import(
-        world, "claude-code", "../theirs",
-        "conflict n.md: both sides changed the same lines; both are kept, see ethos "
-        "conflicts list\n");
+    assert_import(world, "claude-code", "../theirs",
+                  "conflict n.md: both sides changed the same lines; both are kept, see ethos "
+                  "conflicts list\n");
     assert_note(world, "n.md", "mine\n");
     assert_int_equal(count_conflicts(world), 1);
     assert_import(world, "claude-code", "../theirs", "unchanged n.md: changed here, not there\n");

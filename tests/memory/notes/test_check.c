@@ -377,7 +377,8 @@ static void assert_last(struct world *world, const char *expected)
     free(text);
 }
 
-#define ROW_A "{\"key\":\"a.md\",\"kind\":\"path\",\"line\":1,\"text\":\"src/lost.c does not exist\"}"
+#define ROW_A                                                                                      \
+    "{\"key\":\"a.md\",\"kind\":\"path\",\"line\":1,\"text\":\"src/lost.c does not exist\"}"
 #define ROW_B "{\"key\":\"b.md\",\"kind\":\"link\",\"line\":2,\"text\":\"there is no note [[zz]]\"}"
 
 static void test_the_last_check_is_recorded(void **state)

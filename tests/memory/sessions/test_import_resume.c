@@ -471,8 +471,8 @@ static void test_a_session_that_went_on_here_has_no_place(void **state)
     assert_int_equal(place.offset, 0);
     put(world, VIEW(MORE), false);
     assert_ok(world, side_import(world, &side));
-    assert_string_equal(side.rows.data,
-                        FILE_NAME " conflict 0/6 claude-code the session here continued differently");
+    assert_string_equal(side.rows.data, FILE_NAME
+                        " conflict 0/6 claude-code the session here continued differently");
     assert_int_equal(place.offset, 0);
     do_here(&side, UNDO);
     assert_true(reads_whole(world, &side));
