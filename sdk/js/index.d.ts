@@ -12,7 +12,7 @@ export interface ChannelCalls extends Callable<'channel'> {
         code?: string;
         /** guest (default): no memory; trusted: with the memory of the personality */
         role?: 'guest' | 'trusted';
-        /** with --sender, instead of a code: somebody who is waiting, or whose role changes */
+        /** with --sender, instead of a code: the person to allow, or whose role to change */
         platform?: string;
         /** the sender's id, as ethos gateway people shows it */
         sender?: string;
@@ -259,7 +259,7 @@ export interface MemoryCalls extends Callable<'memory'> {
         key?: string;
         /** only changes from: tool, web-editor, restore, cli, ... */
         source?: string;
-        /** only changes through: cli, mcp, http, editor, ... */
+        /** only changes made through: cli, mcp, http, editor, ... */
         via?: string;
         /** only changes by: owner, external or an agent's name */
         actor?: string;
@@ -449,7 +449,7 @@ export interface NotesCalls extends Callable<'notes'> {
         hook?: string;
         /** whose notes: workspace (default), personality, global */
         scope?: string;
-        /** project (default) or everywhere: the same as --scope global */
+        /** project (default), or everywhere (the same as --scope global) */
         about?: 'project' | 'everywhere';
         /** if a note with this title exists: append (default) or replace */
         mode?: 'append' | 'replace';
@@ -903,7 +903,7 @@ export interface PersonalitiesCalls extends Callable<'personalities'> {
     create(...args: Args<'personalities.create', {
         /** letters, digits, - and _ */
         id: string;
-        /** start with the settings of this one, which may be engineer, researcher or reviewer */
+        /** copy the settings of this personality, or of the built-in engineer, researcher or reviewer */
         from?: string;
         /** its name */
         name?: string;

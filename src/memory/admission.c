@@ -447,7 +447,8 @@ static int check_quota(const struct admission *self, struct pending_queue *queue
     int code = err_set(error, ETHOS_LIMIT,
                        "%s: more than %d changes or %d bytes of untrusted text in a day",
                        pending->key, ADMISSION_DAY_WRITES, ADMISSION_DAY_BYTES);
-    return err_hint(error, code, "the owner decides about those that wait: ethos pending");
+    return err_hint(error, code,
+                    "the owner can review pending changes with: ethos pending: ethos pending");
 }
 
 static int queue_write(const struct admission *self, struct pending_queue *queue,

@@ -140,7 +140,7 @@ void limits_filter(const struct op_call *call, const char *kind, const char *nam
 
 static int refuse_id(const char *kind, const char *id, struct ethos_error *error)
 {
-    int code = err_set(error, ETHOS_DENIED, "this key is not for the %s %s", kind, id);
+    int code = err_set(error, ETHOS_DENIED, "this key does not give access to the %s %s", kind, id);
     return err_hint(error, code, "use a key that is not limited, or limited to it");
 }
 

@@ -107,7 +107,7 @@ export function undoChange(ctx, change) {
         plan,
         ask: isUndo(change) && !number ? confirmAsItIs : confirmOnce,
         nothing: 'Nothing of this change is left to undo.',
-        done: 'Undone. The timeline keeps both.',
+        done: 'Undone. The timeline shows the change and its undo.',
     });
 }
 
@@ -136,6 +136,6 @@ export function restoreVersion(ctx, { scope, key, revision, time }) {
     return agree(ctx, {
         plan,
         nothing: 'The file already has this text.',
-        done: 'Restored. The timeline keeps both.',
+        done: 'Restored. The timeline shows the change and its restoration.',
     });
 }

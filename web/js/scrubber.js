@@ -151,7 +151,7 @@ export class Scrubber {
             const node =
                 this.view === 'diff'
                     ? diffView(around(lineDiff(then, await this.text(null))), {
-                          label: 'From this version to the file as it is',
+                          label: 'Changes from this version to the current file',
                       })
                     : then.trim()
                       ? await markdown(this.ctx, then)

@@ -503,7 +503,7 @@ static void check_own_profile(struct checkup *visit, const char *personality)
              "to show it again: ethos -p %s config set memory.options.user true", personality);
     if (hidden)
         report_problem(visit, ETHOS_FINDING_WARNING, personality,
-                       "its backend has a USER.md that is not shown: profiles are in the home",
+                       "the USER.md in its backend is ignored: profiles are read from the home",
                        remedy);
 }
 

@@ -552,7 +552,7 @@ static const struct op_arg show_args[] = {
 static const struct op_arg create_args[] = {
     {"id", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "ID", "letters, digits, - and _"},
     {"from", OP_TEXT, 0, NULL, "ID",
-     "start with the settings of this one, which may be engineer, researcher or reviewer"},
+     "copy the settings of this personality, or of the built-in engineer, researcher or reviewer"},
     ARG_MEMBERS,
     ARG_END};
 static const struct op_arg one_args[] = {

@@ -53,7 +53,7 @@ static const struct op_arg allow_args[] = {
     {"role", OP_CHOICE, 0, "guest|trusted", "ROLE",
      "guest (default): no memory; trusted: with the memory of the personality"},
     {"platform", OP_TEXT, 0, NULL, "PLATFORM",
-     "with --sender, instead of a code: somebody who is waiting, or whose role changes"},
+     "with --sender, instead of a code: the person to allow, or whose role to change"},
     {"sender", OP_TEXT, 0, NULL, "SENDER", "the sender's id, as ethos gateway people shows it"},
     ARG_END};
 static const struct op_arg remove_args[] = {

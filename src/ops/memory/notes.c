@@ -733,7 +733,7 @@ static const struct op_arg remember_args[] = {
     {"hook", OP_TEXT, 0, NULL, "TEXT", "when the note matters, for the index"},
     ARG_NOTE_SCOPE,
     {"about", OP_CHOICE, 0, "project|everywhere", "WHAT",
-     "project (default) or everywhere: the same as --scope global"},
+     "project (default), or everywhere (the same as --scope global)"},
     {"mode", OP_CHOICE, 0, "append|replace", "MODE",
      "if a note with this title exists: append (default) or replace"},
     {"replace", OP_FLAG, 0, NULL, NULL, "the same as --mode replace"},

@@ -63,7 +63,7 @@ static int run_bench(struct op_call *call, struct op_result *result, struct etho
 
 static const struct op_arg bench_args[] = {
     {"corpus", OP_TEXT, 0, NULL, "FILE",
-     "texts to search, as JSON lines (default: your notes, asked for by their hooks)"},
+     "texts to search, as JSON lines (default: your notes, with their hooks as questions)"},
     {"queries", OP_TEXT, 0, NULL, "FILE",
      "their questions, as JSON lines: id, text, scope, relevant: the ids of the right texts"},
     {"least", OP_INTEGER, 0, "1|100", "PERCENT", "fail when recall@10 is less"},

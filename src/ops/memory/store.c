@@ -158,7 +158,8 @@ static int parse_text_locations(struct read_many *self, const json_t *spots)
     size_t index;
     json_t *spot;
     if (json_array_size(spots) > WIRE_MAX_SPOTS)
-        return err_set(&self->lending.error, ETHOS_LIMIT, "at: more than %d", WIRE_MAX_SPOTS);
+        return err_set(&self->lending.error, ETHOS_LIMIT, "at: more than %d locations",
+                       WIRE_MAX_SPOTS);
     self->sections = calloc(json_array_size(spots) + 1, sizeof *self->sections);
     if (!self->sections)
         return ETHOS_NOMEM;

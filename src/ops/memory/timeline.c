@@ -123,7 +123,7 @@ static const struct op_arg timeline_args[] = {
     ARG_SCOPE,
     ARG_KEY,
     ARG_SOURCE,
-    {"via", OP_TEXT, 0, NULL, "SURFACE", "only changes through: cli, mcp, http, editor, ..."},
+    {"via", OP_TEXT, 0, NULL, "SURFACE", "only changes made through: cli, mcp, http, editor, ..."},
     ARG_ACTOR,
     ARG_SESSION,
     ARG_SINCE,

@@ -118,7 +118,8 @@ static const struct op_arg hook_args[] = {
     {"agent", OP_TEXT, OP_REQUIRED, NULL, "AGENT", "which agent: " AGENTS},
     {"event", OP_TEXT, OP_REQUIRED, NULL, "EVENT", "what happened, as the agent calls it"},
     {"input", OP_TEXT, OP_REQUIRED, NULL, "JSON", "what the agent says about it"},
-    {"tries", OP_FLAG, 0, NULL, NULL, "another program continues if the session store is needed"},
+    {"tries", OP_FLAG, 0, NULL, NULL,
+     "stop if the session store is needed; another program then continues"},
     {"noted", OP_FLAG, 0, NULL, NULL, "the prompt was recorded before"},
     ARG_END};
 
