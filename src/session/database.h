@@ -126,9 +126,6 @@ int db_check_lock(struct db *self, struct ethos_error *error);
 /* Prepares to write and acquires the lock, which db_unlock releases. */
 int db_hold(struct db *self, struct ethos_error *error);
 
-/* Whether another file has replaced the open one under its name. */
-bool db_moved(struct db *self);
-
 /*
  * A write: db_hold, BEGIN IMMEDIATE; then commit (with a checkpoint when due) or roll back, unlock.
  */

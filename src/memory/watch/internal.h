@@ -109,7 +109,7 @@ struct memory_watch {
     struct watch_place *places; /* by watch */
     size_t place_count, place_capacity;
     struct watched *scopes; /* those with a directory */
-    struct remote_backend *tellers;
+    struct remote_backend *remotes;
     int64_t look_ms; /* when to look for backends again; 0: all are known */
     struct touched *touched[WATCH_BUCKETS];
     uint64_t prints[3]; /* stamps of settings, while they are polled */

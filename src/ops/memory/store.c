@@ -121,20 +121,20 @@ static json_t *offers_json(const struct ethos_store *store)
 
 static int run_info(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct store_call lending;
+    struct store_call served;
     json_t *json = NULL;
-    int code = store_call_begin(call, &lending);
+    int code = store_call_begin(call, &served);
     if (code == ETHOS_OK)
         json = json_pack("{s:i, s:s, s:o, s:I}", "wire", WIRE_VERSION, "version", ETHOS_VERSION,
-                         "offers", offers_json(lending.store), "timeMs",
-                         (json_int_t)lending.host->now_ms(lending.host->arg));
-    return store_call_end(&lending, code, json, result, error);
+                         "offers", offers_json(served.store), "timeMs",
+                         (json_int_t)served.host->now_ms(served.host->arg));
+    return store_call_end(&served, code, json, result, error);
 }
 
 /* ---- gather: reading many texts ---------------------------------------------------------------- */
 
 struct read_many {
-    struct store_call lending;
+    struct store_call served;
     struct ethos_section *sections;
     size_t count;
     struct ethos_read_how how;
@@ -143,7 +143,7 @@ struct read_many {
 /* "personality:x/MEMORY.md": a scope has no slash. */
 static int parse_text_location(struct read_many *self, const char *spot, struct ethos_section *out)
 {
-    struct ethos_error *error = &self->lending.error;
+    struct ethos_error *error = &self->served.error;
     const char *slash = strchr(spot, '/');
     size_t size = slash ? (size_t)(slash - spot) : 0;
     if (!slash || size >= sizeof out->scope || strlen(slash + 1) >= sizeof out->key)
@@ -158,7 +158,7 @@ static int parse_text_locations(struct read_many *self, const json_t *spots)
     size_t index;
     json_t *spot;
     if (json_array_size(spots) > WIRE_MAX_SPOTS)
-        return err_set(&self->lending.error, ETHOS_LIMIT, "at: more than %d locations",
+        return err_set(&self->served.error, ETHOS_LIMIT, "at: more than %d locations",
                        WIRE_MAX_SPOTS);
     self->sections = calloc(json_array_size(spots) + 1, sizeof *self->sections);
     if (!self->sections)
@@ -224,12 +224,12 @@ static int run_read_many(struct op_call *call, struct op_result *result, struct 
     struct read_many self = {
         .how = {(uint64_t)op_integer(call, "tailBytes", 0), ETHOS_READ_REVISION}};
     json_t *json = NULL;
-    int code = store_call_begin(call, &self.lending);
+    int code = store_call_begin(call, &self.served);
     if (code == ETHOS_OK)
         code = parse_text_locations(&self, json_object_get(call->args, "at"));
     if (code == ETHOS_OK)
-        code = store_gather(self.lending.store, &self.how, self.sections, self.count,
-                            &self.lending.error);
+        code = store_gather(self.served.store, &self.how, self.sections, self.count,
+                            &self.served.error);
     for (size_t i = 0; code == ETHOS_OK && i < self.count; i++)
         if (self.sections[i].code == ETHOS_NOMEM)
             code = ETHOS_NOMEM;
@@ -241,10 +241,10 @@ static int run_read_many(struct op_call *call, struct op_result *result, struct 
             result->code = section->code; // the other texts are returned all the same
             result->error = section->error;
         }
-        store_call_free_text(&self.lending, &self.sections[i].text);
+        store_call_free_text(&self.served, &self.sections[i].text);
     }
     free(self.sections);
-    return store_call_end(&self.lending, code, json, result, error);
+    return store_call_end(&self.served, code, json, result, error);
 }
 
 /* ---- list and scopes --------------------------------------------------------------------------- */
@@ -270,17 +270,17 @@ static int add_key_entry(void *arg, const struct ethos_entry *entry)
 
 static int run_list_keys(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct store_call lending;
+    struct store_call served;
     struct key_listing listing = {op_string(call, "scope"), json_array(), 0};
-    int code = store_call_begin(call, &lending);
+    int code = store_call_begin(call, &served);
     if (code == ETHOS_OK)
-        code = lending.store->ops->list(lending.store, lending.scope, add_key_entry, &listing,
-                                        &lending.error);
+        code = served.store->ops->list(served.store, served.scope, add_key_entry, &listing,
+                                       &served.error);
     json_t *json = json_pack("{s:o}", "entries", listing.list);
     if (code == ETHOS_OK)
         code = pages_cut_same(call, &json, "entries", "key", listing.seed, STORE_PAGE,
-                              &lending.error);
-    return store_call_end(&lending, code, json, result, error);
+                              &served.error);
+    return store_call_end(&served, code, json, result, error);
 }
 
 static int add_scope_name(void *arg, const char *scope)
@@ -292,17 +292,17 @@ static int add_scope_name(void *arg, const char *scope)
 
 static int run_scopes(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct store_call lending;
+    struct store_call served;
     json_t *list = json_array();
-    int code = store_call_begin(call, &lending);
+    int code = store_call_begin(call, &served);
     if (code == ETHOS_OK)
-        code = store_call_require(&lending, lending.store->ops->scopes);
+        code = store_call_require(&served, served.store->ops->scopes);
     if (code == ETHOS_OK)
-        code = lending.store->ops->scopes(lending.store, add_scope_name, &list, &lending.error);
+        code = served.store->ops->scopes(served.store, add_scope_name, &list, &served.error);
     json_t *json = json_pack("{s:o}", "scopes", list);
     if (code == ETHOS_OK)
-        code = pages_cut(call, &json, "scopes", "", STORE_PAGE, &lending.error);
-    return store_call_end(&lending, code, json, result, error);
+        code = pages_cut(call, &json, "scopes", "", STORE_PAGE, &served.error);
+    return store_call_end(&served, code, json, result, error);
 }
 
 /* ---- the table --------------------------------------------------------------------------------- */

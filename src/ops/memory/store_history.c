@@ -60,41 +60,41 @@ static int add_wire_change(void *arg, const struct ethos_change *change)
 
 int store_run_history(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct store_call lending;
+    struct store_call served;
     uint64_t after = (uint64_t)op_integer(call, "after", 0);
     uint64_t skip = (uint64_t)op_integer(call, "skip", 0);
     struct page page = {
         .after = after, .skip = skip, .rows = json_array(), .last = after, .unnumbered = skip};
-    int code = store_call_begin(call, &lending);
+    int code = store_call_begin(call, &served);
     if (code == ETHOS_OK)
-        code = store_call_require(&lending, lending.store->ops->history);
+        code = store_call_require(&served, served.store->ops->history);
     if (code == ETHOS_OK)
-        code = lending.store->ops->history(lending.store, lending.scope, lending.key,
-                                           add_wire_change, &page, &lending.error);
+        code = served.store->ops->history(served.store, served.scope, served.key, add_wire_change,
+                                          &page, &served.error);
     json_t *json = json_pack("{s:o}", "changes", page.rows);
     if (code == PAGE_FULL)
         op_json_put(&json, "next",
                     json_pack("{s:I, s:I}", "after", (json_int_t)page.last, "skip",
                               (json_int_t)page.unnumbered));
-    return store_call_end(&lending, code == PAGE_FULL ? ETHOS_OK : code, json, result, error);
+    return store_call_end(&served, code == PAGE_FULL ? ETHOS_OK : code, json, result, error);
 }
 
 int store_run_version(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct store_call lending;
+    struct store_call served;
     struct ethos_text text = {0};
     json_t *json = NULL;
-    int code = store_call_begin(call, &lending);
+    int code = store_call_begin(call, &served);
     if (code == ETHOS_OK)
-        code = store_call_require(&lending, lending.store->ops->version);
+        code = store_call_require(&served, served.store->ops->version);
     if (code == ETHOS_OK)
-        code = lending.store->ops->version(lending.store, lending.scope, lending.key,
-                                           op_string(call, "revision"), &text, &lending.error);
+        code = served.store->ops->version(served.store, served.scope, served.key,
+                                          op_string(call, "revision"), &text, &served.error);
     if (code == ETHOS_OK)
         json = wire_text(&text);
-    if (lending.host)
-        store_call_free_text(&lending, &text);
-    return store_call_end(&lending, code, json, result, error);
+    if (served.host)
+        store_call_free_text(&served, &text);
+    return store_call_end(&served, code, json, result, error);
 }
 
 /* ---- conflict copies ----------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ typedef int beside_fn(struct ethos_store *self, const char *scope, const char *k
                       struct ethos_view text, struct ethos_error *error);
 
 /* set_aside and keep have the same arguments. */
-static int write_beside_key(struct store_call *lending, int code, beside_fn *put,
+static int write_beside_key(struct store_call *served, int code, beside_fn *put,
                             struct op_call *call, struct op_result *result,
                             struct ethos_error *error)
 {
@@ -111,29 +111,29 @@ static int write_beside_key(struct store_call *lending, int code, beside_fn *put
     struct ethos_view text;
     str_init(&scratch, WIRE_MAX_BYTES);
     if (code == ETHOS_OK)
-        code = store_call_require(lending, put);
+        code = store_call_require(served, put);
     if (code == ETHOS_OK)
-        code = store_call_bytes(lending, call, "text", &scratch, &text);
+        code = store_call_bytes(served, call, "text", &scratch, &text);
     if (code == ETHOS_OK && !call->dry_run)
-        code = put(lending->store, lending->scope, lending->key, text, &lending->error);
+        code = put(served->store, served->scope, served->key, text, &served->error);
     str_release(&scratch);
-    return store_call_end(lending, code, json_pack("{s:b}", "ok", 1), result, error);
+    return store_call_end(served, code, json_pack("{s:b}", "ok", 1), result, error);
 }
 
 int store_run_set_aside(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct store_call lending;
-    int code = store_call_begin(call, &lending);
-    return write_beside_key(&lending, code, code == ETHOS_OK ? lending.store->ops->set_aside : NULL,
+    struct store_call served;
+    int code = store_call_begin(call, &served);
+    return write_beside_key(&served, code, code == ETHOS_OK ? served.store->ops->set_aside : NULL,
                             call, result, error);
 }
 
 int store_run_keep(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct store_call lending;
-    int code = store_call_begin(call, &lending);
-    return write_beside_key(&lending, code, code == ETHOS_OK ? lending.store->ops->keep : NULL,
-                            call, result, error);
+    struct store_call served;
+    int code = store_call_begin(call, &served);
+    return write_beside_key(&served, code, code == ETHOS_OK ? served.store->ops->keep : NULL, call,
+                            result, error);
 }
 
 /* The path is left out: it means nothing on other machines. */
@@ -150,48 +150,48 @@ static int add_conflict(void *arg, const struct ethos_conflict *conflict)
 
 int store_run_conflicts(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct store_call lending;
+    struct store_call served;
     json_t *list = json_array();
-    int code = store_call_begin(call, &lending);
+    int code = store_call_begin(call, &served);
     if (code == ETHOS_OK)
-        code = store_call_require(&lending, lending.store->ops->conflicts);
+        code = store_call_require(&served, served.store->ops->conflicts);
     if (code == ETHOS_OK)
-        code = lending.store->ops->conflicts(lending.store, lending.scope, add_conflict, &list,
-                                             &lending.error);
+        code = served.store->ops->conflicts(served.store, served.scope, add_conflict, &list,
+                                            &served.error);
     json_t *json = json_pack("{s:o}", "conflicts", list);
     if (code == ETHOS_OK)
-        code = pages_cut(call, &json, "conflicts", "id", STORE_PAGE, &lending.error);
-    return store_call_end(&lending, code, json, result, error);
+        code = pages_cut(call, &json, "conflicts", "id", STORE_PAGE, &served.error);
+    return store_call_end(&served, code, json, result, error);
 }
 
 int store_run_conflict_read(struct op_call *call, struct op_result *result,
                             struct ethos_error *error)
 {
-    struct store_call lending;
+    struct store_call served;
     struct ethos_text text = {0};
     json_t *json = NULL;
-    int code = store_call_begin(call, &lending);
+    int code = store_call_begin(call, &served);
     if (code == ETHOS_OK)
-        code = store_call_require(&lending, lending.store->ops->conflict_read);
+        code = store_call_require(&served, served.store->ops->conflict_read);
     if (code == ETHOS_OK)
-        code = lending.store->ops->conflict_read(lending.store, lending.scope,
-                                                 op_string(call, "id"), &text, &lending.error);
+        code = served.store->ops->conflict_read(served.store, served.scope, op_string(call, "id"),
+                                                &text, &served.error);
     if (code == ETHOS_OK)
         json = wire_text(&text);
-    if (lending.host)
-        store_call_free_text(&lending, &text);
-    return store_call_end(&lending, code, json, result, error);
+    if (served.host)
+        store_call_free_text(&served, &text);
+    return store_call_end(&served, code, json, result, error);
 }
 
 int store_run_conflict_drop(struct op_call *call, struct op_result *result,
                             struct ethos_error *error)
 {
-    struct store_call lending;
-    int code = store_call_begin(call, &lending);
+    struct store_call served;
+    int code = store_call_begin(call, &served);
     if (code == ETHOS_OK)
-        code = store_call_require(&lending, lending.store->ops->conflict_drop);
+        code = store_call_require(&served, served.store->ops->conflict_drop);
     if (code == ETHOS_OK && !call->dry_run)
-        code = lending.store->ops->conflict_drop(lending.store, lending.scope,
-                                                 op_string(call, "id"), &lending.error);
-    return store_call_end(&lending, code, json_pack("{s:b}", "ok", 1), result, error);
+        code = served.store->ops->conflict_drop(served.store, served.scope, op_string(call, "id"),
+                                                &served.error);
+    return store_call_end(&served, code, json_pack("{s:b}", "ok", 1), result, error);
 }

@@ -83,17 +83,17 @@ static int read_commit(struct store_call *self, const struct op_call *call, stru
 int store_run_import_commit(struct op_call *call, struct op_result *result,
                             struct ethos_error *error)
 {
-    struct store_call lending;
+    struct store_call served;
     struct ethos_commit commit;
     struct arena arena;
     arena_init(&arena);
-    int code = store_call_begin(call, &lending);
+    int code = store_call_begin(call, &served);
     if (code == ETHOS_OK)
-        code = store_call_require(&lending, lending.store->ops->graft);
+        code = store_call_require(&served, served.store->ops->graft);
     if (code == ETHOS_OK)
-        code = read_commit(&lending, call, &arena, &commit);
+        code = read_commit(&served, call, &arena, &commit);
     if (code == ETHOS_OK && !call->dry_run)
-        code = lending.store->ops->graft(lending.store, lending.scope, &commit, &lending.error);
+        code = served.store->ops->graft(served.store, served.scope, &commit, &served.error);
     arena_release(&arena);
-    return store_call_end(&lending, code, json_pack("{s:b}", "ok", 1), result, error);
+    return store_call_end(&served, code, json_pack("{s:b}", "ok", 1), result, error);
 }

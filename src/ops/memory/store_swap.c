@@ -28,7 +28,7 @@ struct wanted_edit {
 };
 
 struct swap_call {
-    struct store_call lending;
+    struct store_call served;
     struct ethos_origin origin;
     bool dry_run;
     struct ethos_edit *edits;
@@ -43,7 +43,7 @@ static int read_wanted_edit(struct swap_call *self, const json_t *value, struct 
 {
     bool ok = json_is_object(value);
     const json_t *text = json_object_get(value, "text");
-    struct ethos_error *error = &self->lending.error;
+    struct ethos_error *error = &self->served.error;
     edit->key = wire_string(value, "key", &ok);
     wish->expect = wire_string(value, "expect", &ok);
     wish->actions = wire_string(value, "actions", &ok);
@@ -61,7 +61,7 @@ static int read_wanted_edit(struct swap_call *self, const json_t *value, struct 
         return err_set(error, ETHOS_LIMIT, "edits: more than %d bytes in one update",
                        WIRE_MAX_BYTES);
     *room -= wish->text.size;
-    return served_store_check_key(self->lending.scope, edit->key, error);
+    return served_store_check_key(self->served.scope, edit->key, error);
 }
 
 static int read_wanted_edits(struct swap_call *self, const json_t *edits)
@@ -70,9 +70,9 @@ static int read_wanted_edits(struct swap_call *self, const json_t *edits)
     json_t *value;
     uint64_t room = WIRE_MAX_BYTES;
     if (!json_is_array(edits))
-        return err_set(&self->lending.error, ETHOS_INVALID, "edits: must be an array");
+        return err_set(&self->served.error, ETHOS_INVALID, "edits: must be an array");
     if (json_array_size(edits) > WIRE_MAX_SPOTS)
-        return err_set(&self->lending.error, ETHOS_LIMIT, "edits: more than %d", WIRE_MAX_SPOTS);
+        return err_set(&self->served.error, ETHOS_LIMIT, "edits: more than %d", WIRE_MAX_SPOTS);
     self->edits = calloc(json_array_size(edits) + 1, sizeof *self->edits);
     self->wishes = calloc(json_array_size(edits) + 1, sizeof *self->wishes);
     if (!self->edits || !self->wishes)
@@ -155,7 +155,7 @@ static bool has_any_moved(const struct swap_call *self)
 static void release_swap(struct swap_call *self)
 {
     for (size_t i = 0; i < self->count; i++) {
-        store_call_free_text(&self->lending, &self->edits[i].old);
+        store_call_free_text(&self->served, &self->edits[i].old);
         str_release(&self->wishes[i].decoded);
     }
     free(self->edits);
@@ -166,20 +166,20 @@ int store_run_swap(struct op_call *call, struct op_result *result, struct ethos_
 {
     struct swap_call self = {.dry_run = call->dry_run};
     json_t *json = NULL, *moved = NULL;
-    int code = store_call_begin(call, &self.lending);
+    int code = store_call_begin(call, &self.served);
     if (code == ETHOS_OK)
-        code = store_call_origin(&self.lending, call, &self.origin);
+        code = store_call_origin(&self.served, call, &self.origin);
     if (code == ETHOS_OK)
         code = read_wanted_edits(&self, json_object_get(call->args, "edits"));
     if (code == ETHOS_OK)
-        code = store_update(self.lending.store, self.lending.scope, self.edits, self.count,
-                            apply_wishes, &self, &self.origin, &self.lending.error);
+        code = store_update(self.served.store, self.served.scope, self.edits, self.count,
+                            apply_wishes, &self, &self.origin, &self.served.error);
     if (code == ETHOS_OK)
         json = done_json(&self);
     if (code == ETHOS_CONFLICT && has_any_moved(&self) && !(moved = moved_json(&self)))
         code = ETHOS_NOMEM;
     release_swap(&self);
-    code = store_call_end(&self.lending, code, json, result, error);
+    code = store_call_end(&self.served, code, json, result, error);
     if (code == ETHOS_OK && result->code == ETHOS_CONFLICT && moved)
         op_json_put(&result->json, "moved", moved);
     else
